@@ -1,4 +1,5 @@
-"""The `sidecar` command: wires the command line to the other doors and the daemon, imported only when needed."""
+"""The `sidecar` command: connects the command line to the other doors and the daemon, which are imported only when
+needed."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _SWITCH_SECONDS = 0.001
 def main(version: str = __version__, command: Sequence[str] = ()) -> int:
     """Runs the command line and returns its exit status.
 
-    Tests pass `version`, and `command`, which starts the daemon.
+    Tests pass `version`, and `command`, the command that starts the daemon.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     daemon = partial(_daemon, version, command) if hasattr(os, "fork") else None

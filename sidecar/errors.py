@@ -53,8 +53,8 @@ _NO_SPACE = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 class SidecarError(Exception):
     """Base of all errors.
 
-    `detail` is one or two sentences for the person: what exactly went wrong, and what to do. It is shown as it is, so
-    foreign strings in it are made visible here; `facts` keep the exact values.
+    `detail` is one or two sentences for the person: what exactly went wrong, and what to do. It is shown without
+    further escaping, so foreign strings in it are made visible here; `facts` keep the exact values.
     """
 
     code: ClassVar[str] = "INTERNAL"
@@ -73,7 +73,8 @@ class SidecarError(Exception):
         return f"{self.user_message} {self.detail}".strip()
 
     def worded(self, say: Callable[[str], str]) -> SidecarError:
-        """A copy whose detail is what `say` makes of it. The error itself may be raised again to another caller."""
+        """Returns a copy with the detail changed by `say`, or the error itself if nothing changes. The original stays
+        as it is, because it may be raised again to another caller."""
         if (detail := say(self.detail)) == self.detail:
             return self
         copied = copy.copy(self)
@@ -81,7 +82,7 @@ class SidecarError(Exception):
         return copied.with_traceback(self.__traceback__)
 
     def as_dict(self) -> dict[str, Any]:
-        """`{"code", "userMessage", "detail"?, "facts"?}`, JSON-ready."""
+        """Returns `{"code", "userMessage", "detail"?, "facts"?}`, JSON-ready."""
         body: dict[str, Any] = {"code": self.code, "userMessage": self.user_message}
         if self.detail:
             body["detail"] = self.detail
@@ -121,7 +122,7 @@ class BlankContent(InvalidParams):
 
 
 class UnknownBackend(InvalidParams):
-    """A document index is asked for in a backend that does not exist; `detail` is the backend's name only."""
+    """No backend for document indexes has this name; `detail` is the name only."""
 
     code, user_message = "UNKNOWN_BACKEND", "Unknown backend:"
 
@@ -145,7 +146,7 @@ class IndexNotFound(NotFound):
 
 
 class DocsIndexNotFound(NotFound):
-    """The index holds no documentation."""
+    """The index has no documentation."""
 
     code, user_message = "DOCS_INDEX_NOT_FOUND", "No documentation has been indexed yet."
 
@@ -157,7 +158,7 @@ class FileNotFound(NotFound):
 
 
 class DocumentIndexNotFound(NotFound):
-    """No document index has this name. `detail` is the name only: the whole sentence is fixed by the contract."""
+    """No document index has this name. `detail` is the name only: the contract fixes the whole sentence."""
 
     code, user_message = "DOCUMENT_INDEX_NOT_FOUND", "Index not found:"
 
@@ -193,7 +194,7 @@ class IndexExists(Conflict):
 
 
 class DocumentIndexExists(Conflict):
-    """A document index of this name exists; `detail` is the name only."""
+    """A document index of this name already exists; `detail` is the name only."""
 
     code, user_message = "DOCUMENT_INDEX_EXISTS", "Index already exists:"
 
@@ -239,7 +240,8 @@ class ModelDownloadFailed(SidecarError):
 
 
 class SnapshotUnusable(SidecarError):
-    """A team snapshot does not fit this checkout, is damaged, or cannot be had or stored. The index stays as it was."""
+    """A team snapshot does not fit this checkout, is damaged, or cannot be fetched or stored. The index stays as it
+    was."""
 
     code, user_message = "SNAPSHOT_UNUSABLE", "The snapshot could not be used or stored."
     http_status, exit_status = 503, 7
@@ -281,7 +283,7 @@ class PermissionDenied(SidecarError):
 
 
 def without_locks(path: object, error: OSError) -> PermissionDenied:
-    """The error for a file that cannot be locked although nobody holds a lock on it."""
+    """Returns the error for a file that cannot be locked because its file system has no locks."""
     return PermissionDenied(
         f"{shown.place(path)} cannot be locked ({error.strerror}), because its file system has no locks. "
         "Set SIDECAR_HOME to a folder on another file system."
@@ -289,7 +291,7 @@ def without_locks(path: object, error: OSError) -> PermissionDenied:
 
 
 def disk_error(error: OSError, path: object) -> DiskFull | PermissionDenied:
-    """The error for a file or folder of our own that could not be written at `path`."""
+    """Returns the error for a file or folder of sidecar's own that could not be written at `path`."""
     if error.errno in _NO_SPACE:
         return DiskFull(f"Free some space on the disk that holds {shown.place(path)} and try again.")
     return PermissionDenied(

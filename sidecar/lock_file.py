@@ -1,11 +1,11 @@
-"""A file that one process at a time can lock, with a text in it that says who has it.
+"""A file that one process at a time can lock, with a text in it that says which process holds the lock.
 
-The lock is the operating system's: it ends with its holder, however that dies, and the text counts for nothing.
+The lock is the operating system's: it ends with its holder, however that process dies. The text alone proves nothing.
 
-Not the library `filelock`, for three reasons. A client's pipe that starts the daemon takes a lock, and importing the
-library costs it 30 ms and 9 MB, nearly as much again as the whole pipe has. On Windows the library locks the first
-byte, which nobody could read then. And it does not notice a file that was replaced since it was opened, so that check,
-the text and the errors would be ours in any case.
+The library `filelock` is not used, for three reasons. A client's pipe that starts the daemon takes a lock, and
+importing the library would cost it 30 ms and 9 MB, which nearly doubles the pipe. On Windows the library locks the
+first byte, so nobody could read the text. And it does not notice that a file was replaced after it was opened, so that
+check, the text and the errors would have to be written here anyway.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from sidecar.errors import disk_error, without_locks
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_LOCKED_BYTE = 1 << 30  # far behind the text, because Windows forbids reading a locked byte
+_LOCKED_BYTE = 1 << 30  # far after the text, because Windows forbids reading a locked byte
 
 
 class LockFile:
@@ -37,9 +37,9 @@ class LockFile:
         return self._fd is not None
 
     def take(self) -> bool:
-        """Takes the lock unless somebody else holds it, without waiting. Returns whether this object holds it.
+        """Takes the lock unless another holder has it, without waiting. Returns whether this object holds it.
 
-        Makes the file, but not its folder. Raises PermissionDenied, also when the file system has no locks, and
+        Creates the file, but not its folder. Raises PermissionDenied, also if the file system has no locks, and
         DiskFull.
         """
         while self._fd is None:
@@ -58,8 +58,8 @@ class LockFile:
     def write(self, text: str) -> None:
         """Replaces the text in the file. The lock must be held. Raises PermissionDenied and DiskFull.
 
-        The file is never empty in between, so that a reader gets the former text or the new one, the new one perhaps
-        with spaces behind it.
+        The file is never empty in between: a reader gets the former text or the new one, which may be followed by
+        spaces.
         """
         assert self._fd is not None
         packed = text.encode()
@@ -71,11 +71,12 @@ class LockFile:
             raise disk_error(error, self.path) from error
 
     def is_current(self) -> bool:
-        """Whether the locked file still lies at its path. If not, another process may hold a new file's lock."""
+        """Whether the locked file is still at its path. If not, another process may hold the lock of a new file."""
         return self._fd is not None and self._is_at_path(self._fd)
 
     def release(self) -> None:
-        """Releases the lock if it is held. The file stays: if it were removed, two processes could lock two files."""
+        """Releases the lock if it is held. The file stays: if it were removed, two processes could lock two different
+        files."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
@@ -87,7 +88,7 @@ class LockFile:
             raise disk_error(error, self.path) from error
 
     def _lock(self, fd: int) -> bool:
-        """Returns False if somebody else holds the lock."""
+        """Locks the file. Returns False if another holder has the lock."""
         try:
             if sys.platform == "win32":
                 import msvcrt
@@ -111,7 +112,7 @@ class LockFile:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds the lock. Raises as `LockFile.take`."""
+    """Whether some process holds the lock. Raises the errors of `LockFile.take`."""
     if not path.exists():
         return False
     lock = LockFile(path)

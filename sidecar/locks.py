@@ -1,7 +1,7 @@
 """Makes every lock of the program, each with its rank in the one lock order.
 
 A thread that holds a lock may take only locks of a higher rank (further down in `Rank`), so no two threads can wait for
-each other. When SIDECAR_CHECK_LOCKS is set, as it is in the tests, a thread that takes locks in another order gets a
+each other. If SIDECAR_CHECK_LOCKS is set, as in the tests, a thread that takes locks in another order gets a
 LockOrderError at once; otherwise the locks are the standard library's own.
 """
 
@@ -43,15 +43,15 @@ class Rank(IntEnum):
     USAGE = auto()
     """How many calls use a workspace; held while the workspace goes to sleep."""
     LOOKING = auto()
-    """Asking the watcher what has happened until now, until that is noted."""
+    """Asking the watcher for the changes until now, until they are recorded."""
     INDEX_GATE = auto()
     """Opening, swapping and closing a generation."""
     GENERATION_WRITERS = auto()
-    """Whether writers use a generation or a swap has it to itself (RwLock)."""
+    """Whether writers use a generation, or a swap has it exclusively (RwLock)."""
     LIVE_UPDATE = auto()
     """The parts of live update: queue, watcher, timer."""
     WATCHER = auto()
-    """The events of a watcher, while they are taken and understood."""
+    """A watcher's events, while they are collected and interpreted."""
     CHANGE_APPLIER = auto()
     """Whether the applier's thread has work."""
     CHANGE_QUEUE = auto()
@@ -63,7 +63,7 @@ class Rank(IntEnum):
     WORKER_CREW = auto()
     """The processes of one crew of worker threads, and whether the crew has ended."""
     PATIENCE = auto()
-    """When each worker process must have answered."""
+    """The deadline by which each worker process must answer."""
     HOPELESS = auto()
     """Texts that are not parsed again because parsing them failed."""
     STORE_SYNC = auto()
@@ -81,7 +81,7 @@ class Rank(IntEnum):
     MANIFEST_LOOK_UP = auto()
     """The manifest's read-only connection for look-ups."""
     FORGOTTEN = auto()
-    """Paths that one run has forgotten while others still work on them."""
+    """Paths that one run has removed while other threads still work on them."""
     EMBEDDING_CACHE_TABLE = auto()
     """The table of open embedding caches."""
     EMBEDDING_CACHE = auto()
@@ -93,17 +93,17 @@ class Rank(IntEnum):
     VECTOR_CACHE = auto()
     """The vectors held in memory."""
     RECENT_TERMS = auto()
-    """Postings that recent searches have used."""
+    """The postings that recent searches have used."""
     PATH_TABLE = auto()
-    """The table of what paths say."""
+    """The table of facts that follow from paths."""
     GPU = auto()
     """Loading the model onto the graphics card, once."""
     ACTIVITY = auto()
     """The progress of the job that is running."""
     CALL_LOG = auto()
-    """tools: the calls that came through every door."""
+    """tools: the calls through every door."""
     SETTINGS_CLAIMS = auto()
-    """tools: which session's settings hold for which workspace."""
+    """tools: which session's settings count for which workspace."""
     PIPE = auto()
     """The state of a session's pipe to the daemon."""
     PIPE_WRITING = auto()
@@ -117,13 +117,14 @@ class LockOrderError(RuntimeError):
 
 
 class Lock(Protocol):
-    """What `threading.Lock` and `threading.RLock` have in common."""
+    """The methods that `threading.Lock` and `threading.RLock` have in common."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Takes the lock; False when it is not free within `timeout` seconds (-1: no limit) or, not `blocking`, now."""
+        """Takes the lock. Returns False if it is not free within `timeout` seconds (-1: no limit) or, if not
+        `blocking`, at once."""
 
     def release(self) -> None:
-        """Gives the lock back."""
+        """Releases the lock."""
 
     def __enter__(self) -> bool: ...
 
@@ -133,7 +134,7 @@ class Lock(Protocol):
 
 
 CHECKED = bool(os.environ.get("SIDECAR_CHECK_LOCKS"))
-"""Whether locks check the order."""
+"""Whether locks check the lock order."""
 
 
 class PlainLock(Lock, Protocol):
@@ -144,17 +145,17 @@ class PlainLock(Lock, Protocol):
 
 
 def make_lock(rank: Rank) -> PlainLock:
-    """A lock that is not reentrant."""
+    """Makes a lock that is not reentrant."""
     return _Ranked(rank, threading.Lock()) if CHECKED else threading.Lock()
 
 
 def make_rlock(rank: Rank) -> Lock:
-    """A reentrant lock: the thread that holds it may take it again."""
+    """Makes a reentrant lock: the thread that holds it may take it again."""
     return _Ranked(rank, threading.RLock()) if CHECKED else threading.RLock()
 
 
 def make_condition(rank: Rank) -> threading.Condition:
-    """A condition over a reentrant lock of this rank."""
+    """Makes a condition over a reentrant lock of this rank."""
     ranked: Any = _Ranked(rank, threading.RLock()) if CHECKED else None
     return threading.Condition(ranked)
 
@@ -170,7 +171,7 @@ _HELD = _Held()
 
 
 class _Ranked:
-    """A lock that checks the order. It also has the methods that `threading.Condition` needs of a lock."""
+    """A lock that checks the order. It also has the methods that `threading.Condition` needs."""
 
     def __init__(self, rank: Rank, lock: Any) -> None:
         self.rank = rank

@@ -1,6 +1,6 @@
-"""Marks each log record with whom it concerns: one workspace, one client or, as with a plain logger, everybody.
+"""Marks each log record with what it concerns: one workspace, one client or, as with a plain logger, the whole process.
 
-One process serves many editors. A record that names files of a workspace is only for those who have the workspace open.
+One process serves many editors. A record that names files of a workspace is shown only to editors that have it open.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _CLIENT = "sidecar_client"
 
 
 def workspace_log(name: str, workspace: str) -> Log:
-    """The logger of this name for records about one workspace; `workspace` is its root folder."""
+    """Returns the logger of this name for records about one workspace; `workspace` is its root folder."""
     return logging.LoggerAdapter(logging.getLogger(name), {_WORKSPACE: workspace})
 
 
 def client_log(name: str, client: object) -> Log:
-    """The logger of this name for records about one client.
+    """Returns the logger of this name for records about one client.
 
     `client` is any object that stands for it, compared by identity.
     """
@@ -32,7 +32,7 @@ def client_log(name: str, client: object) -> Log:
 
 
 def concerns(record: logging.LogRecord, client: object, has_open: Callable[[str], bool]) -> bool:
-    """Whether a record is for this client. `has_open` is called with the root of the record's workspace."""
+    """Whether this client should get a record. `has_open` is called with the root of the record's workspace."""
     if getattr(record, _CLIENT, client) is not client:
         return False
     workspace = getattr(record, _WORKSPACE, None)
@@ -46,18 +46,18 @@ class ShownFormatter(logging.Formatter):
     """
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """The formatted record on one line, its foreign strings made visible."""
+        """Returns the formatted record on one line, with its foreign strings made visible."""
         record.message = shown.sentence(record.message)
         return super().formatMessage(record)
 
     def formatException(
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
-        """The traceback, indented."""
+        """Returns the traceback, indented."""
         return _indented(super().formatException(ei))
 
     def formatStack(self, stack_info: str) -> str:
-        """The stack, indented."""
+        """Returns the stack, indented."""
         return _indented(super().formatStack(stack_info))
 
 

@@ -1,5 +1,5 @@
-"""Keeps libraries from reporting home and looking for updates, and from being configured to do so by the user's
-environment.
+"""Keeps libraries from sending telemetry and checking for updates, even if the user's environment configures them to do
+so.
 
 `sidecar/__init__.py` calls it before any module of sidecar, in any process, can import a library: some libraries decide
 when they are imported, and what they then queue or write cannot be taken back.
@@ -29,7 +29,7 @@ FIXED = {
 }
 """Environment variables that are always set."""
 DROPPED = ("OTEL_", "CHROMA_OTEL_")
-"""Prefixes of variables that are removed: they choose an exporter and the server that it reports to."""
+"""Prefixes of variables that are removed: they choose an exporter and the server that gets its reports."""
 
 
 def keep_quiet(environment: MutableMapping[str, str]) -> None:

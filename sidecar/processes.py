@@ -1,4 +1,4 @@
-"""Whether another process is running. Not for Windows, where the question itself would end the process."""
+"""Checks whether another process is running. Not for Windows, where the check itself would end the process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists, somebody else's and one that has ended without being waited for included."""
+    """Whether the process exists; another user's process counts, and so does one that has ended but was not waited
+    for."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it belongs to somebody else
+    except OSError:  # it belongs to another user
         return True
     return True

@@ -1,4 +1,4 @@
-"""Reads small files that others write and sidecar obeys: ignore rules, settings, git's own files."""
+"""Reads small files that others write and that affect sidecar: ignore rules, settings, git's own files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class TooLarge(ValueError):
 
 
 def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bool = True) -> bytes | None:
-    """The whole content of a regular file of at most `most` bytes; None when the path is not a regular file.
+    """Returns the whole content of a regular file of at most `most` bytes; None if the path is not a regular file.
 
-    Never blocks and never reads without end: pipes, sockets, devices and folders are not opened. With `follow_links`
-    False a link counts as no regular file. Raises TooLarge, and OSError when something exists there but cannot be
-    examined or read.
+    Never blocks and never reads without end: pipes, sockets, devices and folders are not opened. If `follow_links` is
+    False, a link does not count as a regular file. Raises TooLarge, and OSError if something exists at the path but
+    cannot be examined or read.
     """
     try:
         if not modes.S_ISREG(os.stat(path, follow_symlinks=follow_links).st_mode):  # noqa: PTH116
@@ -33,7 +33,7 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
             return None
         raise
     with os.fdopen(descriptor, "rb") as file:
-        # The path may have come to name something else since the stat.
+        # The path may name something else than at the time of the stat.
         if not modes.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         content = file.read(most + 1)
@@ -48,9 +48,9 @@ def is_a_link(error: OSError) -> bool:
 
 
 def stat_if_there(path: str | os.PathLike[str], *, follow_links: bool = True) -> os.stat_result | None:
-    """The stat; None when nothing is there, or only a link that leads in a circle.
+    """Returns the stat; None if nothing exists at the path, or only a link that leads in a circle.
 
-    Raises OSError when that cannot be known.
+    Raises OSError if that cannot be determined.
     """
     try:
         return os.stat(path, follow_symlinks=follow_links)  # noqa: PTH116

@@ -9,8 +9,8 @@ import sys
 def take_stdio() -> tuple[int, int]:
     """Moves the streams at fds 0 and 1 to new descriptors and returns these, for reading and for writing.
 
-    From then on fd 0 is empty and whatever is printed goes to stderr, so neither a library nor a child process can read
-    from the protocol's stream or write into it.
+    From then on fd 0 is empty and printed text goes to stderr, so neither a library nor a child process can read from
+    the protocol's stream or write into it.
     """
     sys.stdout.flush()
     reading, writing = os.dup(0), os.dup(1)

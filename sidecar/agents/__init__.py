@@ -1,1 +1,2 @@
-"""The programs that agents live in: where each lists its MCP servers, and how sidecar enters and leaves that list."""
+"""The settings files of agents: where each agent lists its MCP servers, and how sidecar is added to and removed from
+that list."""

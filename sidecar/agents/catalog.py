@@ -1,6 +1,6 @@
-"""The agents that sidecar can be entered with: where each lists its MCP servers, and what an entry looks like.
+"""The agents whose settings sidecar can be added to: where each lists its MCP servers, and what an entry looks like.
 
-`docs/agents.md` names for each the page that says so and how it was tried.
+For each of them, `docs/agents.md` names the page that documents this, and how it was tested.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ _IN_FOLDER = ("--workspace", "${workspaceFolder}")
 
 
 class AgentFile(NamedTuple):
-    """A settings file of an agent. `files`: patterns for `Machine.path`; the first that exists counts, else the last.
+    """A settings file of an agent. `files`: patterns for `Machine.path`; the first that exists counts, otherwise the
+    last.
 
     `shape` makes the entry from the command line that starts the server, which ends with `options`. `way` are the keys
-    that lead to the entry. `form` is json, toml, or own: a file of sidecar's alone, whose text `shape` gives under the
-    key "text". `elsewhere` has the files of platforms that differ.
+    that lead to the entry. `form` is json, toml, or own: a file that contains only sidecar's entry, whose text `shape`
+    returns under the key "text". `elsewhere` has the files of platforms that differ.
     """
 
     files: Sequence[str]
@@ -33,9 +34,11 @@ class AgentFile(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """`user` and `project` say whose list a scope is; None where the program's documentation names no such file.
+    """An agent. `user` and `project` are its lists of servers for a user and for a project; None if its documentation
+    names no such file.
 
-    `signs` are files, folders and programs of which one is there when the agent is. `then` is what a person does next.
+    `signs` are files, folders and programs; if one of them exists, the agent is installed. `then` is the person's next
+    step.
     """
 
     id: str
@@ -65,7 +68,7 @@ def _block(words: Sequence[str]) -> Entry:
 
 
 BLOCK_HEAD = f"name: Sidecar\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: {NAME}\n"
-"""How a file of sidecar's alone begins."""
+"""The beginning of a file that contains only sidecar's entry."""
 
 _SERVERS = ("mcpServers", NAME)
 _CLINE = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
@@ -188,7 +191,7 @@ AGENTS: tuple[Agent, ...] = (
 )
 
 PASTED: AgentFile = AgentFile((), _SERVERS, _plain)
-"""What a program takes that has no file which its documentation names."""
+"""The entry for a program whose documentation names no file."""
 
 BY_NAME: Mapping[str, Agent] = MappingProxyType(
     {name: agent for agent in AGENTS for name in (agent.id, *agent.other_names)}

@@ -1,4 +1,4 @@
-"""What entering or leaving an agent's list changes, planned as two texts before anything is written."""
+"""Plans the change that adds sidecar to an agent's list or removes it, as two texts, before anything is written."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class AgentPlace(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The texts of a file before and after; None where there is none.
+    """The texts of a file before and after; None stands for a missing file.
 
-    `leaves`: it takes an entry back. `made`: the outermost folder or the file that may be deleted then.
+    `leaves`: the change removes an entry. `made`: the outermost folder, or the file, that may then be deleted.
     """
 
     file: Path
@@ -40,18 +40,18 @@ class Change(NamedTuple):
 
     @property
     def is_one(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether anything has to be written."""
         return self.before != self.after
 
     def diff(self) -> Iterator[str]:
-        """The lines of a unified diff, long ones cut, with one line around each change."""
+        """Yields the lines of a unified diff, with one line around each change; long lines are cut."""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
         for line in unified_diff(before, after, str(self.file), str(self.file), n=1, lineterm=""):
             yield line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
 
 
 def place_of(agent: Agent, project: bool, machine: Machine) -> AgentPlace | None:
-    """The file of a scope; None if the agent's documentation names no file for it."""
+    """Returns the file of a scope; None if the agent's documentation names no file for it."""
     settings = agent.project if project else agent.user
     if settings is None:
         return None
@@ -60,12 +60,12 @@ def place_of(agent: Agent, project: bool, machine: Machine) -> AgentPlace | None
 
 
 def is_there(agent: Agent, machine: Machine) -> bool:
-    """Whether a program, file or folder of the agent is on this machine."""
+    """Whether a program, file or folder of the agent exists on this machine."""
     return any(machine.path(sign).exists() if "/" in sign else machine.finds(sign) for sign in agent.signs)
 
 
 def pasted(settings: AgentFile, words: Sequence[str]) -> str:
-    """The entry as text that a person can paste into the file."""
+    """Returns the entry as text that a person can paste into the file."""
     entry = _entry(settings, words)
     if settings.form == "own":
         return str(entry["text"])
@@ -75,20 +75,21 @@ def pasted(settings: AgentFile, words: Sequence[str]) -> str:
 
 
 def started_by(place: AgentPlace) -> Sequence[str]:
-    """The words by which the agent's entry of our name starts its server; empty without one. Raises NotChanged."""
+    """Returns the command line with which the agent's entry `sidecar` starts its server; empty without an entry. Raises
+    NotChanged."""
     return _words(place.settings, files.read(place.file) or "")
 
 
 def is_ours(words: Sequence[str]) -> bool:
-    """Whether these words start a sidecar for agents."""
+    """Whether this command line starts sidecar's server for agents."""
     names = (PurePosixPath(word.replace("\\", "/")).name.removesuffix(".exe") for word in words)
     return NAME in names and SERVER in words
 
 
 def entering(place: AgentPlace, program: Sequence[str], replace: bool) -> Change:
-    """The change that lists the server. What a person has added to an entry of ours stays.
+    """Returns the change that adds the server. Members that a person has added to an existing entry of sidecar's stay.
 
-    Raises NotChanged; also for an entry of our name that is another program's, unless `replace`.
+    Raises NotChanged; also if the entry of that name starts another program, unless `replace` is set.
     """
     settings, before = place.settings, files.read(place.file)
     former = _words(settings, before or "")
@@ -101,9 +102,10 @@ def entering(place: AgentPlace, program: Sequence[str], replace: bool) -> Change
 
 
 def leaving(place: AgentPlace, record: WriteRecord) -> Change:
-    """The change that takes the entry back: exactly what was written if the file is as it was then, else the entry.
+    """Returns the change that removes the entry: exactly the text that was written if the file is unchanged since,
+    otherwise the entry.
 
-    Raises NotChanged; also for an entry of our name that is another program's.
+    Raises NotChanged; also if the entry of that name starts another program.
     """
     settings, before = place.settings, files.read(place.file)
     former = _words(settings, before or "")
@@ -122,7 +124,7 @@ def leaving(place: AgentPlace, record: WriteRecord) -> Change:
 
 
 def carry_out(change: Change, record: WriteRecord) -> None:
-    """Writes what was planned, if the file is still what it was then. Raises NotChanged and PermissionDenied."""
+    """Writes the planned change if the file is still as it was planned from. Raises NotChanged and PermissionDenied."""
     if files.read(change.file) != change.before:
         raise NotChanged("has changed in the meantime; run the same command again")
     if change.after is None:
@@ -146,7 +148,7 @@ def _with_entry(settings: AgentFile, text: str, entry: Entry, whole: bool) -> st
 
 
 def _words(settings: AgentFile, text: str) -> list[str]:
-    """What the entry of our name starts; one word that says so if it cannot be read as words."""
+    """Returns the command line in the entry `sidecar`. An entry of another form gives one word, its text."""
     if settings.form == "own":
         return _words_of_block(text)
     entry = toml.value_at(text, settings.way) if settings.form == "toml" else _json_value(text, settings.way)

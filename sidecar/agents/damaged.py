@@ -1,7 +1,7 @@
-"""Why a settings file of another program is left as it is."""
+"""The error of a settings file of another program that sidecar leaves unchanged."""
 
 from __future__ import annotations
 
 
 class NotChanged(Exception):
-    """The file cannot be changed without a loss. The text is the rest of a sentence that begins with the file."""
+    """The file cannot be changed without loss. The text continues a sentence that begins with the file's path."""

@@ -1,4 +1,4 @@
-"""Reads and writes the settings files of other programs: whole, through links, with their permissions."""
+"""Reads and writes the settings files of other programs: whole files, through links, keeping their permissions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _MOST = 64_000_000
 
 
 def read(path: Path) -> str | None:
-    """The text of a file with its line ends; None if there is none. Raises NotChanged and PermissionDenied."""
+    """Returns the text of a file with its line ends; None if the file is missing. Raises NotChanged and
+    PermissionDenied."""
     try:
         content = read_small_file(path, _MOST)
         if content is None and path.exists():
@@ -31,7 +32,7 @@ def read(path: Path) -> str | None:
 
 
 def write(path: Path, text: str) -> str:
-    """Replaces the content of a file in one step. If the path is a link, it replaces the file that the link leads to.
+    """Replaces the content of a file atomically. If the path is a link, replaces the file that the link leads to.
 
     Returns the outermost folder or file that it has created; empty if the file existed. Raises PermissionDenied.
     """
@@ -51,7 +52,7 @@ def write(path: Path, text: str) -> str:
 
 
 def delete(path: Path, made: str) -> None:
-    """Deletes a file, and the folders up to `made` that were made for it and are empty now. Raises PermissionDenied."""
+    """Deletes a file, and the empty folders up to `made` that were made for it. Raises PermissionDenied."""
     try:
         real = Path(os.path.realpath(path))
         real.unlink()
@@ -78,7 +79,7 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
 
 
 def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
+    """Returns the process's umask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

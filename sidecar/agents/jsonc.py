@@ -1,6 +1,6 @@
-"""Sets and removes one member of a JSON text, which may have comments and trailing commas, and touches nothing else.
+"""Sets and removes one member of a JSON text, which may have comments and trailing commas, and changes nothing else.
 
-There is no well-kept library for that: those that keep comments print the rest anew, or need Node.
+No well-maintained library does that: those that keep comments reformat the rest, or need Node.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Node(NamedTuple):
 
 
 class _Member(NamedTuple):
-    """A member of an object: `start` is where its key stands, `node` its value."""
+    """A member of an object: its key begins at `start`, `node` is its value."""
 
     key: str
     start: int
@@ -47,7 +47,8 @@ class _Member(NamedTuple):
 
 
 def value_at(text: str, way: Sequence[str]) -> Any:
-    """The value at the end of the way; None if there is none. Raises NotChanged if the text is no JSON object."""
+    """Returns the value at the end of the way; None if it is missing. Raises NotChanged if the text is no JSON
+    object."""
     node = _find(_parsed(text), way)[0]
     return None if node is None else node.value
 
@@ -60,7 +61,7 @@ def nest(way: Sequence[str], value: object) -> object:
 
 
 def printed(value: object, unit: str = "  ") -> str:
-    """JSON with each member of an object on a line of its own, and each list on one line."""
+    """Formats JSON with each member of an object on a line of its own, and each list on one line."""
     if not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False)
     members = (f"{json.dumps(key, ensure_ascii=False)}: {printed(one, unit)}" for key, one in value.items())
@@ -68,7 +69,7 @@ def printed(value: object, unit: str = "  ") -> str:
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
-    """The text with the value at the end of the way. Adds the objects of the way that are missing.
+    """Returns the text with the value at the end of the way. Adds missing objects along the way.
 
     Raises NotChanged.
     """
@@ -84,7 +85,8 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def with_keys(text: str, way: Sequence[str], values: Mapping[str, object]) -> str:
-    """The text in which the object at the end of the way has these members and keeps its others. Raises NotChanged."""
+    """Returns the text with these members set in the object at the end of the way; its other members stay. Raises
+    NotChanged."""
     if not isinstance(value_at(text, way), dict):
         return with_value(text, way, values)
     for key, value in values.items():
@@ -93,7 +95,7 @@ def with_keys(text: str, way: Sequence[str], values: Mapping[str, object]) -> st
 
 
 def without(text: str, way: Sequence[str]) -> str:
-    """The text without the last member of the way; the objects that held it stay. Raises NotChanged."""
+    """Returns the text without the last member of the way; the objects around it stay. Raises NotChanged."""
     root = _parsed(text)
     parent = _find(root, way[:-1])[0]
     at = -1 if parent is None else next((n for n, one in enumerate(parent.members) if one.key == way[-1]), -1)
@@ -108,7 +110,8 @@ def without(text: str, way: Sequence[str]) -> str:
 
 
 def _cuts(text: str, parent: _Node, at: int) -> list[tuple[int, int]]:
-    """Where a member stands, with the space before it, and one comma: that behind it, or else that before it."""
+    """Returns the spans to cut for a member: the member with the space before it, and one comma, the one after it or
+    otherwise the one before it."""
     start, end = parent.members[at].start, parent.members[at].node.end
     behind = _first(text, end)
     if behind.text == ",":
@@ -121,7 +124,7 @@ def _cuts(text: str, parent: _Node, at: int) -> list[tuple[int, int]]:
 
 
 def _first(text: str, at: int) -> _Token:
-    """The first token from here on that is neither space nor a comment."""
+    """Returns the first token from here on that is neither space nor a comment."""
     return next(token for token in _tokens(text, at) if token.kind not in ("space", "comment"))
 
 
@@ -138,7 +141,8 @@ def _replaced(text: str, node: _Node, value: object) -> str:
 
 
 def _inserted(text: str, parent: _Node, key: str, value: object) -> str:
-    """The text with a new last member. Only adds: what was there stands before it or after it."""
+    """Returns the text with a new last member. It only inserts: all former text stays before or after the new
+    member."""
     name = json.dumps(key, ensure_ascii=False) + ": "
     lines = "\n" in text[parent.start : parent.end] or not parent.members
     if lines:
@@ -167,7 +171,7 @@ def _block(text: str, value: object, indent: str) -> str:
 
 
 def _indent(text: str, at: int) -> str:
-    """The space that begins the line of this place."""
+    """Returns the space at the beginning of the line that contains this position."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -182,7 +186,7 @@ def _end(text: str) -> str:
 
 
 def _checked(before: str, after: str, wanted: object, removed: str = "") -> str:
-    """The text after a change, if it says what was wanted and has kept every comment. Raises NotChanged."""
+    """Returns the text after a change if it has the wanted value and every comment. Raises NotChanged otherwise."""
     if _parsed(after).value != wanted or _comments(before) != sorted([*_comments(after), *_comments(removed)]):
         raise NotChanged("has an unexpected form")
     return after
@@ -197,7 +201,8 @@ def _merged(whole: Any, way: Sequence[str], value: object) -> object:
 
 
 def _find(root: _Node, way: Sequence[str]) -> tuple[_Node | None, _Node, Sequence[str]]:
-    """The value at the end of the way or None, the last object on it that is there, and what is missing after that."""
+    """Returns the value at the end of the way or None, the last existing object on it, and the keys that are missing
+    after that."""
     node = root
     for depth, key in enumerate(way):
         if not isinstance(node.value, dict):
@@ -212,7 +217,7 @@ def _find(root: _Node, way: Sequence[str]) -> tuple[_Node | None, _Node, Sequenc
 
 
 def _tokens(text: str, at: int = 0) -> Iterator[_Token]:
-    """Raises NotChanged at what is no part of JSON."""
+    """Yields the tokens. Raises NotChanged at text that is no part of JSON."""
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
@@ -237,7 +242,7 @@ def _parsed(text: str) -> _Node:
 
 
 class _Parser:
-    """Reads one JSON value, which may have comments and commas behind the last member."""
+    """Parses one JSON value, which may contain comments and commas after the last member."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text = text
@@ -247,7 +252,7 @@ class _Parser:
         self._at = 0
 
     def whole(self) -> _Node:
-        """The value of the whole text. Raises NotChanged."""
+        """Returns the value of the whole text. Raises NotChanged."""
         root = self._value()
         if self._at < len(self._tokens):
             raise _broken(self._text, self._tokens[self._at].start)
@@ -304,6 +309,6 @@ class _Parser:
         return True
 
     def _tail(self, closed: _Token) -> int:
-        """The end of what stands before a closing brace: a value, a comma or a comment."""
+        """Returns the end of the last token before a closing brace: a value, a comma or a comment."""
         before = self._ends.get(closed.start)
         return before.start if before is not None and before.kind == "space" else closed.start

@@ -1,4 +1,4 @@
-"""The system on which programs keep their settings: where its folders are."""
+"""The places where programs on this system keep their settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 
 class Machine(NamedTuple):
-    """`platform` is that of `sys`, `project` the folder that is searched. Everything here may be made up for a test."""
+    """The system's platform (as in `sys.platform`), home, environment and the searched folder, which tests may
+    replace."""
 
     platform: str
     home: Path
@@ -17,10 +18,10 @@ class Machine(NamedTuple):
     project: Path
 
     def path(self, pattern: str) -> Path:
-        """The path that a pattern of the catalog means here.
+        """Returns the path that a pattern of the catalog stands for.
 
         `~` is the home, `{project}` the project's folder, `{config}` and `{data}` are the folders below; `{A|B}` is the
-        folder that the variable A names, or else B.
+        folder that the variable A names, otherwise B.
         """
         if pattern.startswith("{project}/"):
             return self.project / pattern.removeprefix("{project}/")
@@ -37,12 +38,12 @@ class Machine(NamedTuple):
 
     @property
     def config(self) -> Path:
-        """Where programs that follow XDG keep settings; they do so on macOS and Windows too."""
+        """The settings folder of programs that follow XDG, on macOS and Windows too."""
         return self._named("XDG_CONFIG_HOME", self.home / ".config")
 
     @property
     def data(self) -> Path:
-        """Where programs keep settings by the custom of the system."""
+        """The settings folder that is customary on this system."""
         if self.platform == "win32":
             return self._named("APPDATA", self.home / "AppData" / "Roaming")
         if self.platform == "darwin":
@@ -54,7 +55,7 @@ class Machine(NamedTuple):
         return self.which(program) is not None
 
     def which(self, program: str) -> str | None:
-        """Where the PATH finds a program; None if it does not."""
+        """Returns the path of a program that is found by the PATH; None if it is not found."""
         return shutil.which(program, path=self.environment.get("PATH", ""))
 
     def _named(self, variable: str, default: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Which command an agent starts: `sidecar` where every shell finds this very program by that name."""
+"""Decides which command an agent starts: `sidecar` if that name, looked up in the PATH, is this very program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sidecar.agents.machine import Machine
 NAME = "sidecar"
 PACKAGE = "sidecar-search"
 _CACHES = frozenset({"archive-v0", "environments-v2"})
-"""Folders of uv's cache in which `uvx` makes an environment for a while."""
+"""Folders in uv's cache in which `uvx` makes temporary environments."""
 
 
 class Program(NamedTuple):
-    """What is started, and why not by its bare name: a sentence, empty if it is."""
+    """The command to start. `note` is a sentence that says why it is not the bare name; empty if it is."""
 
     words: Sequence[str]
     note: str = ""
@@ -32,13 +32,13 @@ class Installation(NamedTuple):
 
     @classmethod
     def own(cls) -> Installation:
-        """That of this process."""
+        """Returns the installation of this process."""
         suffix = ".exe" if sys.platform == "win32" else ""
         return cls(Path(sys.prefix), Path(sysconfig.get_path("scripts"), NAME + suffix))
 
 
 def find_program(machine: Machine, own: Installation) -> Program:
-    """The command for an agent's settings, which its `mcp` follows."""
+    """Returns the command for an agent's settings, to which the caller appends `mcp`."""
     if _CACHES & set(own.prefix.parts):
         note = f"It runs from uv's cache now, so the agent starts it by uvx; uv tool install {PACKAGE} is faster."
         return Program(("uvx", "--from", PACKAGE, NAME), note)
@@ -55,7 +55,8 @@ def find_program(machine: Machine, own: Installation) -> Program:
 
 
 def _is_same(found: Path, launcher: Path) -> bool:
-    """Links count as what they lead to; where there are none (Windows), launchers are copied."""
+    """Whether two launchers are the same file, with links resolved, or have the same content (on Windows, launchers are
+    copied)."""
     try:
         return found.samefile(launcher) or cmp(found, launcher, shallow=False)
     except OSError:

@@ -1,4 +1,4 @@
-"""Remembers what was written into which file, so that exactly that can be undone.
+"""Remembers what was written into which file, so that exactly that text can be removed again.
 
 It stores positions and a hash, never text: other programs' settings may contain passwords.
 """
@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 
 class Written(NamedTuple):
-    """What was written into a file: its hash since then, the (start, end) that were added, and the path that was made.
+    """What was written into a file: its hash afterwards, the (start, end) of the added parts, and the path that was
+    made.
 
-    `made` is the file or the outermost folder that was not there before; empty if the file was.
+    `made` is the file, or the outermost folder, that did not exist before; empty if the file existed.
     """
 
     after: str
@@ -26,12 +27,12 @@ class Written(NamedTuple):
 
     @classmethod
     def of(cls, before: str, after: str, made: str) -> Written | None:
-        """What turned one text into the other; None if something was replaced, which cannot be taken back."""
+        """Returns the difference between two texts; None if something was replaced, which cannot be taken back."""
         added = _added(before, after)
         return None if added is None else cls(_hash(after), added, made)
 
     def taken_back(self, text: str) -> str | None:
-        """The text as it was before; None if it has changed since."""
+        """Returns the text as it was before; None if it has changed since."""
         if _hash(text) != self.after:
             return None
         for start, end in reversed(self.added):
@@ -40,13 +41,14 @@ class Written(NamedTuple):
 
 
 class WriteRecord:
-    """A file of what was written. One that is damaged or cannot be written counts as empty: it only saves a detour."""
+    """A file with one `Written` per settings file. A damaged or unwritable file counts as empty: without it, only the
+    entry itself can be removed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def of(self, file: Path) -> Written | None:
-        """The record of what was written into this file; None if there is none."""
+        """Returns the record of what was written into this file; None if there is no valid one."""
         entry = self._all().get(str(file))
         if not isinstance(entry, dict):
             return None
@@ -56,7 +58,7 @@ class WriteRecord:
             return None
 
     def put(self, file: Path, written: Written | None) -> None:
-        """Remembers or forgets what was written into a file."""
+        """Stores or, for None, forgets what was written into a file."""
         entries = self._all()
         entries.pop(str(file), None)
         if written is not None:
@@ -78,7 +80,7 @@ def _hash(text: str) -> str:
 
 
 def _added(before: str, after: str) -> list[tuple[int, int]] | None:
-    """The parts of `after` without which it is `before`; None if that was not only added to."""
+    """Returns the parts of `after` that, when removed, give `before`; None if more than additions were made."""
     head = _alike(before, after)
     tail = _alike(before[head:][::-1], after[head:][::-1])
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
@@ -91,6 +93,6 @@ def _added(before: str, after: str) -> list[tuple[int, int]] | None:
 
 
 def _alike(one: str, other: str) -> int:
-    """With how many equal characters two texts begin."""
+    """Returns the number of equal characters at the beginning of two texts."""
     differ = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
     return next(differ, min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""Sets and removes one table of a TOML text and touches nothing else in it."""
+"""Sets and removes one table of a TOML text and changes nothing else in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _BOM = "\ufeff"
 
 
 def value_at(text: str, way: Sequence[str]) -> Any:
-    """The value at the end of the way; None if there is none. Raises NotChanged if the text is no TOML."""
+    """Returns the value at the end of the way; None if it is missing. Raises NotChanged if the text is not valid
+    TOML."""
     value: Any = _values(text)
     for key in way:
         value = value.get(key) if isinstance(value, dict) else None
@@ -24,12 +25,13 @@ def value_at(text: str, way: Sequence[str]) -> Any:
 
 
 def printed(way: Sequence[str], values: Mapping[str, object]) -> str:
-    """The table as text."""
+    """Returns the table as text."""
     return with_keys("", way, values)
 
 
 def with_keys(text: str, way: Sequence[str], values: Mapping[str, object]) -> str:
-    """The text in which the table at the end of the way has these members and keeps its others. Raises NotChanged."""
+    """Returns the text with these members set in the table at the end of the way; its other members stay. Raises
+    NotChanged."""
     former = value_at(text, way)
     own = {**former, **values} if isinstance(former, dict) else dict(values)
     document = _document(text)
@@ -50,7 +52,7 @@ def with_keys(text: str, way: Sequence[str], values: Mapping[str, object]) -> st
 
 
 def without(text: str, way: Sequence[str]) -> str:
-    """The text without the table at the end of the way. Raises NotChanged."""
+    """Returns the text without the table at the end of the way. Raises NotChanged."""
     if value_at(text, way) is None:
         return text
     document = _document(text)
@@ -93,7 +95,7 @@ def _merged(whole: dict[str, Any], way: Sequence[str], value: object) -> dict[st
 
 
 def _checked(before: str, document: tomlkit.TOMLDocument, wanted: dict[str, Any]) -> str:
-    """The document as text, if it says what was wanted. Raises NotChanged."""
+    """Returns the document as text if it has the wanted values. Raises NotChanged otherwise."""
     after = tomlkit.dumps(document)
     if "\r\n" in before:
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
@@ -105,6 +107,6 @@ def _checked(before: str, document: tomlkit.TOMLDocument, wanted: dict[str, Any]
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
-    """Without tables that hold nothing: TOML has no place for the table of tables that is left behind."""
+    """Returns the values without empty tables: TOML cannot express the table of tables that is left behind."""
     inner = {key: _without_empty(one) if isinstance(one, dict) else one for key, one in values.items()}
     return {key: one for key, one in inner.items() if one != {}}

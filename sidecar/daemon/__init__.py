@@ -1,1 +1,1 @@
-"""The daemon and its clients. This package puts surfaces together and does nothing that a surface does."""
+"""The daemon and its clients. This package connects surfaces with the engine and does none of their work."""

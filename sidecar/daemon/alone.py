@@ -1,7 +1,7 @@
-"""Serves sessions in this process, by the daemon's own handlers over pairs of sockets, when no daemon can be reached.
+"""Serves sessions in this process, by the daemon's own handlers over socket pairs, if no daemon can be reached.
 
-A pipe whose daemon is gone for good continues in this way, and its client does not notice. Not here: a session that has
-not begun, which needs no pipe (`surfaces/cli/main.py`).
+A pipe whose daemon is gone for good continues in this way, and its client does not notice. A session that has not begun
+needs no pipe; `surfaces/cli/main.py` serves it directly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger("sidecar.daemon")
 
 
 class Alone:
-    """Makes the engine with the first session and keeps it until `close`."""
+    """Makes the engine for the first session and keeps it until `close`."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
@@ -35,7 +35,7 @@ class Alone:
     def attach(self, greeting: Handshake) -> socket.socket:
         """Starts a session and returns the client's end of its socket pair.
 
-        Raises what the handler raises before the session begins, such as ConfigInvalid.
+        Raises the errors that the handler raises before the session begins, such as ConfigInvalid.
         """
         ours, theirs = socket.socketpair()
         begun: Future[None] = Future()
@@ -59,7 +59,7 @@ class Alone:
     def _serve(self, connection: socket.socket, greeting: Handshake, begun: Future[None]) -> None:
         """Serves one session in its own thread and event loop.
 
-        `begun` gets the handler's error when the session does not begin.
+        If the session does not begin, `begun` gets the handler's error.
         """
 
         async def welcome(**_: object) -> None:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from sidecar.surfaces.cli.main import Serving
 
 STOPPING_S = 30.0
-"""A daemon gets this long to answer a control word, and to end after `stop`."""
+"""How long a daemon may take to answer a control word, and to end after `stop`."""
 FROM_CHUNKS = "SIDECAR_DAEMON_FROM_CHUNKS"
-"""The environment variable with the number of chunks from which on a shell search starts the daemon."""
+"""The environment variable with the number of chunks from which on a search in a shell starts the daemon."""
 LARGE_INDEX_CHUNKS = 50_000
-"""Opening an index of this size for one search takes longer than all that is left of the search."""
+"""From this size on, opening an index takes longer than the rest of one search."""
 _POLL_S = 0.02
 
 
@@ -54,8 +54,8 @@ class Client:
     def pipe(self, kind: str, **asked: Any) -> int | None:
         """Serves the client at stdin and stdout through the daemon, and returns the exit status.
 
-        Returns None when no daemon can be reached; nothing has been read from stdin then. Raises the daemon's own
-        error, such as ConfigInvalid.
+        Returns None if no daemon can be reached; nothing has been read from stdin then. Raises the daemon's own error,
+        such as ConfigInvalid.
         """
         greeting = of_here("lsp" if kind == "lsp" else "mcp", self._env, **asked)
         # An agent's handshake is answered while the daemon starts, unless the daemon might refuse an option.
@@ -71,15 +71,15 @@ class Client:
         script, make_cutter = self._protocol(kind)
 
         with self._again(greeting) as again:
-            # A daemon that leaves in order removes its record first; a crash leaves the record behind.
+            # A daemon that ends normally removes its record first; a crash leaves the record behind.
             pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
             return pipe.run(first.connection if first is not None else None)
 
     def tools(self, of_large_index: bool, quiet: bool, **asked: Any) -> ShellClient | None:
-        """Returns a shell's session with the running daemon, or None when no daemon runs or answers.
+        """Returns a shell's session with the running daemon, or None if no daemon runs or answers.
 
-        With `of_large_index` a daemon is started where the workspace's index is a large one, and said so unless
-        `quiet`. Raises InvalidParams where SIDECAR_DAEMON_FROM_CHUNKS is no number.
+        With `of_large_index` a daemon is started if the workspace's index is a large one; a notice says so unless
+        `quiet` is set. Raises InvalidParams if SIDECAR_DAEMON_FROM_CHUNKS is not a number.
         """
         greeting = of_here("call", self._env, **asked)
         try:
@@ -98,7 +98,7 @@ class Client:
         return ShellClient(attached.connection)
 
     def _attached_for_large_index(self, greeting: Handshake, quiet: bool) -> Attached | None:
-        """Returns a session with a daemon that is started now; None where the workspace's index is not large."""
+        """Returns a session with a daemon that is started now; None if the workspace's index is not large."""
         least = _from_chunks(self._env)
         if not least or greeting.workspace is None:
             return None
@@ -132,9 +132,9 @@ class Client:
         return LspReplay(watch), HeaderCutter
 
     def _attached(self, greeting: Handshake) -> Attached | None:
-        """Returns a session with the daemon, which is started when none runs.
+        """Returns a session with the daemon, which is started if none runs.
 
-        Returns None when no daemon can be reached, and says why on stderr.
+        Returns None if no daemon can be reached, and says why on stderr.
         """
         try:
             return self._daemon.attach(greeting)
@@ -145,7 +145,7 @@ class Client:
     def serve(self, serving: Serving, **asked: Any) -> int | None:
         """Serves REST and MCP over HTTP from the daemon, and returns the exit status.
 
-        Returns None when no daemon can be reached.
+        Returns None if no daemon can be reached.
         """
         greeting = of_here("rest", self._env, **{**asked, "workspace": serving.workspace})
         first = self._attached(greeting)
@@ -160,7 +160,7 @@ class Client:
     def _again(self, greeting: Handshake) -> Iterator[Callable[[], socket.socket]]:
         """Yields a function that begins the session again with another daemon.
 
-        The function serves the session in this process when no daemon can be reached.
+        If no daemon can be reached, that function serves the session in this process.
         """
         made: list[Alone] = []
 
@@ -232,7 +232,7 @@ class Client:
         return {"log": str(path), "lines": last}, "\n".join([shown.line(f"# {path}"), *map(shown.line, last)]) + "\n"
 
     def _ask(self, word: str) -> dict[str, Any] | None:
-        """Sends a control word and returns the answer; None when no daemon answers."""
+        """Sends a control word and returns the answer; None if no daemon answers."""
         try:
             attached = self._daemon.attach_running(Handshake("control", pid=os.getpid()))
         except (NotReachedError, SidecarError, ValueError):
@@ -249,7 +249,7 @@ class Client:
         return answer if isinstance(answer, dict) else None
 
     def _unreachable_pid(self) -> int | None:
-        """Returns the process id of a daemon that is alive but does not answer, else None."""
+        """Returns the process id of a daemon that is alive but does not answer, otherwise None."""
         record = self.place.record()
         return record.pid if record is not None and is_locked(self.place.lock) else None
 
@@ -257,7 +257,7 @@ class Client:
         """Waits until the daemon's lock is free.
 
         A daemon that was not reached, or that does not end in time, gets SIGTERM and then SIGKILL. Raises
-        DaemonUnavailable when it does not end even then.
+        DaemonUnavailable if it does not end even then.
         """
         import signal
 
@@ -280,7 +280,7 @@ class Client:
 
 
 def _from_chunks(env: Mapping[str, str]) -> int:
-    """Returns from how many chunks on an index is large; 0: never. Raises InvalidParams."""
+    """Returns the number of chunks from which on an index counts as large; 0: never. Raises InvalidParams."""
     text = env.get(FROM_CHUNKS, "")
     if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise InvalidParams(f"{FROM_CHUNKS} takes a number of chunks, or 0 for never, not {shown.quoted(text)}.")

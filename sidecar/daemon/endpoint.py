@@ -1,8 +1,8 @@
 """Where the daemon of one data folder and one version is found: its lock, its socket and its record.
 
-The lock, and the record in it, lie in the data folder. Every process that uses this folder finds them there, whatever
-its environment lacks (agents start their servers with hardly any variables). Only the lock says whether a daemon lives:
-the system releases it when its holder ends. The record says where the socket is, which may lie elsewhere because the
+The lock, and the record in it, are in the data folder. Every process that uses this folder finds them there, whatever
+its environment lacks (agents start their servers with very few variables). Only the lock says whether a daemon lives:
+the system releases it when its holder ends. The record says where the socket is, which may be elsewhere because the
 path of a socket must be short. Every pipe imports this module, so it imports no library.
 """
 
@@ -21,7 +21,7 @@ from sidecar import shown
 from sidecar.errors import PermissionDenied, SidecarError, disk_error
 
 LONGEST_SOCKET_PATH = 100
-"""Bytes. Systems allow 104 to 108 with the terminating zero."""
+"""In bytes. Systems allow 104 to 108 with the terminating zero."""
 _CONNECT_S = 5.0
 
 
@@ -34,21 +34,23 @@ class Record(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """`home` is the data folder; `version` keeps clients and daemons of different versions apart."""
+    """The place of one daemon. `home` is the data folder; `version` keeps clients and daemons of different versions
+    apart."""
 
     home: Path
     version: str
 
     @property
     def folder(self) -> Path:
-        """The folder of the locks, which may hold the socket too."""
+        """The folder of the locks, which may also contain the socket."""
         return self.home / "run"
 
     @property
     def lock(self) -> Path:
         """The lock file that the daemon holds all its life.
 
-        It names the machine: a data folder on a network file system may serve several, with one daemon each.
+        Its name contains the machine's: several machines may share a data folder on a network file system, each with
+        its own daemon.
         """
         return self.folder / f"daemon-{self.version}-{os.uname().nodename[:40]}.lock"
 
@@ -60,12 +62,12 @@ class Endpoint(NamedTuple):
     def record(self) -> Record | None:
         """Returns the daemon's record.
 
-        Returns None when no daemon accepts sessions, because none runs or it is starting or leaving.
+        Returns None if no daemon accepts sessions, because none runs or it is starting or ending.
         """
         return read_record(self.lock)
 
     def others(self) -> list[tuple[str, Record]]:
-        """Returns versions and records of this machine's daemons of other versions, including dead ones."""
+        """Returns the versions and records of this machine's daemons of other versions, including dead ones."""
         found: list[tuple[str, Record]] = []
         ending = f"-{os.uname().nodename[:40]}.lock"
         with contextlib.suppress(OSError):
@@ -77,7 +79,7 @@ class Endpoint(NamedTuple):
         return found
 
     def sockets(self, env: Mapping[str, str]) -> Iterator[Path]:
-        """Yields paths where the socket may lie, the best one first, and makes their folders.
+        """Yields paths for the socket, the best one first, and makes their folders.
 
         Raises PermissionDenied when no path is left.
         """
@@ -107,7 +109,7 @@ class Endpoint(NamedTuple):
 
 
 def read_record(lock: Path) -> Record | None:
-    """Returns the record in this lock file; None when the file is missing or holds no record."""
+    """Returns the record in this lock file; None if the file is missing or holds no record."""
     try:
         stored: Any = json.loads(lock.read_bytes())
         return Record(int(stored["pid"]), str(stored["socket"]), str(stored["since"]))

@@ -1,4 +1,4 @@
-"""What serves a session of each kind: the same objects that serve it without a daemon, over one shared engine."""
+"""The handlers of each kind of session: the same objects that serve it without a daemon, over one shared engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IMPORTING = ThreadPoolExecutor(1, "importing")
 
 
 class Handlers:
-    """Each method serves one session. `sessions` is the registry that all of them are entered in."""
+    """Each method serves one session. All sessions are registered in `sessions`."""
 
     def __init__(self, shared: SharedEngine, sessions: Sessions) -> None:
         self._shared = shared
@@ -105,8 +105,8 @@ class Handlers:
 async def imported(*names: str) -> list[Any]:
     """Imports modules in another thread, and returns them.
 
-    A protocol's library takes half a second to import, and the event loop must serve the other sessions. All imports
-    use one thread: in two, Python gives up on modules that import one another.
+    A protocol's library takes half a second to import, and the event loop has to serve other sessions in that time. All
+    imports use one thread: in two, Python fails to import modules that import one another.
     """
     import importlib
 
@@ -116,14 +116,14 @@ async def imported(*names: str) -> list[Any]:
 
 
 def _check_flags(greeting: Handshake) -> None:
-    """Raises ConfigInvalid when an option has a value that is not allowed."""
+    """Raises ConfigInvalid if an option has a value that is not allowed."""
     problems = load_settings(None, None, {}, {}, greeting.flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
 
 
 def _overruled(view: View, greeting: Handshake) -> list[str]:
-    """Returns one sentence for each variable of the client that has no effect because the workspace is open already.
+    """Returns one sentence for each variable of the client that has no effect because the workspace is already open.
 
     Raises ConfigInvalid for an option, because the person has just typed it.
     """
@@ -132,7 +132,7 @@ def _overruled(view: View, greeting: Handshake) -> list[str]:
     try:
         ignored = view.ignored(greeting.workspace)
     except SidecarError:
-        return []  # the call itself reports what is wrong with this workspace
+        return []  # the call itself reports the problem with this workspace
     held = "is open with {} in the daemon, for an attached editor or agent"
     for key, (own, other) in ignored.items():
         if key in greeting.flags:

@@ -1,4 +1,4 @@
-"""The greeting: the first line of a connection says what the session is to be.
+"""The greeting: the first line of a connection, which says what kind of session it begins.
 
 The daemon answers with one line; then the session's own bytes follow. Every pipe imports this module, so it imports
 little itself.
@@ -20,7 +20,7 @@ from sidecar.settings.home import with_paths_of
 Kind: TypeAlias = Literal["lsp", "mcp", "call", "rest", "control"]
 
 MAX_LINE = 1 << 20
-"""Bytes of the longest greeting or answer."""
+"""Maximum length of a greeting or answer, in bytes."""
 PREFIX = "SIDECAR_"
 """Names of sidecar's environment variables begin with it."""
 
@@ -29,11 +29,11 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Handshake(NamedTuple):
-    """What a client asks for. Paths are absolute, because the daemon works in another folder.
+    """A client's request for a session. Paths are absolute, because the daemon works in another folder.
 
-    `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. `toolsets` None
-    means those of the settings, or `unset_toolsets` when the settings have none ("" stands for the default).
-    `terminal`: a shell that a person sees and types into; `yes`: the answer to its questions is yes.
+    `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. If `toolsets` is
+    None, the settings decide, and `unset_toolsets` if the settings have none ("" stands for the default). `terminal`:
+    the session belongs to a shell in a terminal; `yes`: every question of the shell is answered with yes.
     """
 
     kind: Kind
@@ -53,7 +53,7 @@ class Handshake(NamedTuple):
 
     @classmethod
     def of(cls, line: bytes) -> Handshake:
-        """Parses a greeting. Raises ValueError when the line is not a greeting."""
+        """Parses a greeting. Raises ValueError if the line is not a greeting."""
         message = json.loads(line)
         if not isinstance(message, dict) or message.get("kind") not in ("lsp", "mcp", "call", "rest", "control"):
             raise ValueError("no greeting")
@@ -64,7 +64,7 @@ def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None,
     """Returns the greeting of this process, with its working directory and its settings."""
     try:
         here = os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:  # the folder has been deleted; a session that names its workspace does without
+    except FileNotFoundError:  # the folder has been deleted; a session that names its workspace works without it
         here = ""
     flags = {name: value for name, value in more.pop("flags", {}).items() if value is not None}
     own = {name: value for name, value in env.items() if name.startswith(PREFIX)}
@@ -73,9 +73,9 @@ def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None,
 
 
 def greet(connection: socket.socket, greeting: Handshake, timeout_s: float) -> dict[str, Any] | None:
-    """Sends the greeting and returns the daemon's answer; None when the daemon hung up before it answered.
+    """Sends the greeting and returns the daemon's answer; None if the daemon hung up before it answered.
 
-    Raises TimeoutError, the SidecarError that the daemon answers, and ValueError when the answer is not a daemon's.
+    Raises TimeoutError, the SidecarError that the daemon answers, and ValueError if the answer is not a daemon's.
     """
     connection.settimeout(timeout_s)
     try:
@@ -97,9 +97,9 @@ def greet(connection: socket.socket, greeting: Handshake, timeout_s: float) -> d
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """Returns one line; empty when the other side hung up or the line is too long.
+    """Returns one line; empty if the other side hung up or the line is too long.
 
-    The other side must send nothing after the line until it is answered.
+    The other side must send nothing after the line until it gets an answer.
     """
     held = bytearray()
     while not held.endswith(b"\n"):
@@ -111,7 +111,7 @@ def read_line(connection: socket.socket) -> bytes:
 
 
 def error_of(message: Mapping[str, Any]) -> SidecarError:
-    """Returns the SidecarError that the daemon has sent; `Internal` for an unknown code."""
+    """Makes the SidecarError that the daemon has sent; `Internal` for an unknown code."""
     kind = _kinds(SidecarError).get(str(message.get("code")), Internal)
     return kind(str(message.get("detail", "")), **dict(message.get("facts", {})))
 

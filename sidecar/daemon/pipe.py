@@ -1,10 +1,11 @@
 """A thin pipe that copies bytes between a client at stdin and stdout and the daemon at a socket.
 
-It outlives the daemon. When the daemon crashes, the pipe attaches to another one at once, begins the session there
-again, and tells the client to retry the requests in flight. When the daemon has left in order, the pipe does so at the
-client's next message.
+It outlives the daemon. If the daemon crashes, the pipe attaches to another one at once, restores the session there, and
+answers each request in flight that may not be repeated with an error. If the daemon ended normally, the pipe attaches
+at the client's next message.
 
-Nothing here, and nothing imported here, may import a protocol's library or the engine: every pipe pays for it.
+Nothing here, and nothing imported here, may import a protocol's library or the engine, because every pipe would pay for
+it.
 """
 
 from __future__ import annotations
@@ -31,27 +32,27 @@ CHUNK = 1 << 16
 FLUSH_S = 10.0
 """How long the pipe passes on the daemon's last answers after the client has closed its end."""
 STEADY_S = 5.0
-"""A daemon that ends sooner than this after it was attached has died young."""
+"""A daemon that ends within this time after it was attached is one that died early."""
 QUICK_DEATHS = 3
-"""After this many daemons in a row that died young, the pipe waits for a message before it attaches again."""
+"""After this many early deaths in a row, the pipe waits for a message before it attaches again."""
 
 
 class Cutter(Protocol):
     """Cuts a byte stream into frames."""
 
     def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yields the complete frames as pairs: the bytes as they came, and the body in them."""
+        """Yields the complete frames as pairs: the received bytes, and the body in them."""
 
     def rest(self) -> bytes:
-        """Returns the bytes of an unfinished frame when no more bytes come."""
+        """Returns the bytes of an unfinished frame at the end of the stream."""
 
 
 class PipedSession(Replay):
-    """A protocol's `Replay` that also knows how its process must end."""
+    """A protocol's `Replay` that also knows the exit status of its process."""
 
     @property
     def status(self) -> int:
-        """The pipe's exit status when the client has left."""
+        """The pipe's exit status after the client has left."""
         raise NotImplementedError
 
 
@@ -59,7 +60,7 @@ class Pipe:
     """One client's pipe.
 
     `attach` returns a connection to a daemon, or raises NotReachedError or SidecarError. `left_in_order` says whether
-    the last daemon left in order.
+    the last daemon ended normally.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Pipe:
     def run(self, connection: socket.socket | None) -> int:
         """Copies until the client leaves, and returns the exit status.
 
-        `connection` is the first session, on which nothing has been sent yet. When it is None, the pipe attaches at the
+        `connection` is the first session, on which nothing has been sent yet. If it is None, the pipe attaches at the
         client's first message.
         """
         self._connection, self._attached_at = connection, time.monotonic()
@@ -128,10 +129,10 @@ class Pipe:
             connection.sendall(message)
 
     def _revive(self, raw: bytes, body: bytes) -> bytes | None:
-        """Attaches to a daemon for this message of the client, and returns what to send of it.
+        """Attaches to a daemon for this message of the client, and returns the bytes to send for it.
 
-        Returns None when the new session's first frames contain it already, when it ends the session, and when no
-        daemon can be reached.
+        Returns None if the new session's first frames contain it already, if it ends the session, and if no daemon can
+        be reached.
         """
         stage = self._script.stage(body)
         if stage:
@@ -180,7 +181,7 @@ class Pipe:
                         self._write(message)
 
     def _lost(self, connection: socket.socket) -> None:
-        """Tells the client that the daemon is gone and attaches to another one, if that is to happen at once."""
+        """Tells the client that the daemon is gone, and attaches to another one if that should happen at once."""
         connection.close()
         self._connection = None
         if self._ended or self._script.over:
@@ -199,7 +200,8 @@ class Pipe:
     # ------------------------------------------------------------ both
 
     def _begin_again(self) -> None:
-        """Attaches to a daemon and begins the session there again. Called with the state held; raises as `attach`."""
+        """Attaches to a daemon and restores the session there. Called with the state held; raises the errors of
+        `attach`."""
         connection = self._attach()
         self._cutter = self._make_cutter()
         try:
@@ -214,7 +216,7 @@ class Pipe:
         self._state.notify_all()
 
     def _hear(self, connection: socket.socket) -> None:
-        """Reads once from a new daemon and passes on what is for the client."""
+        """Reads once from a new daemon and passes on the frames that are for the client."""
         piece = connection.recv(CHUNK)
         if not piece:
             raise OSError("the daemon closed the connection")
@@ -237,12 +239,12 @@ class Pipe:
             self._leave()
 
     def _leave(self) -> None:
-        """Ends the process at once: the client is gone, and other threads may be waiting for something."""
+        """Ends the process at once: the client has gone, and other threads may be blocked."""
         os._exit(self._script.status)
 
 
 def end_on_signals() -> None:
-    """Ends this process on SIGTERM, SIGINT and SIGHUP. It has nothing to tidy up: the daemon sees the socket close."""
+    """Ends this process on SIGTERM, SIGINT and SIGHUP. Nothing needs tidying up: the daemon sees the socket close."""
 
     def end(number: int, _: object) -> None:
         os._exit(128 + number)
@@ -254,7 +256,7 @@ def end_on_signals() -> None:
 def end_with(pid: int) -> None:
     """Ends this process when the process `pid` ends.
 
-    Returns at once when that process does not exist or cannot be watched.
+    Returns at once if that process does not exist or cannot be watched.
     """
     try:
         watch = os.pidfd_open(pid)

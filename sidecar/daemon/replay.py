@@ -1,7 +1,8 @@
-"""What a pipe remembers of its session, so that it can begin the same session again with another daemon.
+"""What a pipe remembers of its session, so that it can restore the session with another daemon.
 
 This module covers JSON-RPC in general; `replay_lsp.py` and `replay_mcp.py` add what a session of their protocol
-consists of. No I/O happens here: frames come in and frames go out. Every pipe imports this module, so it stays light.
+consists of. No I/O happens here: frames come in and frames go out. Every pipe imports this module, so it imports
+little.
 
 After the first daemon is lost, requests that a daemon sends to the client get new ids. Otherwise a late answer to the
 first daemon's question (a "yes") could be taken for the answer to another question.
@@ -17,29 +18,30 @@ from sidecar.errors import DaemonEnded
 
 Message = dict[str, Any]
 REPLAY = "sidecar-again"
-"""Id of the `initialize` that the pipe itself sends to a new daemon; the ids of its other requests begin with it."""
+"""Id of the `initialize` that the pipe itself sends to a new daemon; the ids of its other requests begin with the same
+text."""
 _TWICE = "It ended twice while it was at this call. Please try again."
 
 
 class Replay:
     """One client's session, as a pipe remembers it.
 
-    `over`: the client has ended it. `replayed`: no `initialize` that the pipe has sent itself awaits an answer.
+    `over`: the client has ended it. `replayed`: no `initialize` that the pipe itself has sent awaits an answer.
     """
 
     cancel_method: ClassVar[str]
     """Method of the notification that cancels a request."""
     cancel_key: ClassVar[str]
-    """Parameter of that notification which holds the request's id."""
+    """The parameter of that notification that holds the request's id."""
     error_number: ClassVar[int]
-    """JSON-RPC code of the error that a lost request gets."""
+    """JSON-RPC code of the error that answers a lost request."""
     ending: ClassVar[tuple[str, ...]] = ()
     """Methods that end a session and need no daemon."""
     standing: ClassVar[tuple[str, ...]] = ()
-    """Requests that stay open as long as the client likes. They are sent to the new daemon again, not failed."""
+    """Requests that stay open as long as the client likes. They are sent to the new daemon again instead of failing."""
 
     def changes_nothing(self, request: Message) -> bool:
-        """Whether the request may be made again, because nothing is changed by it however far it got."""
+        """Whether the request may be repeated, because it changes nothing even if it was partly executed."""
         raise NotImplementedError
 
     def __init__(self) -> None:
@@ -51,7 +53,7 @@ class Replay:
         self._initialized: Message | None = None
         self._in_flight: dict[str, Message] = {}
         self._once: dict[str, str] = {}
-        """Requests in flight that are not to be made again, each with what is said when the daemon is lost."""
+        """Requests in flight that must not be repeated, each with the text of its error if the daemon is lost."""
         self._asked: dict[str, object] = {}
 
     # ------------------------------------------------------------ for the protocol
@@ -61,7 +63,7 @@ class Replay:
         raise NotImplementedError
 
     def began(self, message: Message) -> None:
-        """Called with the client's `initialize`."""
+        """Called with the client's `initialize`, before it is sent."""
 
     def note(self, method: str, message: Message) -> None:
         """Called with each other request and notification of the client."""
@@ -70,7 +72,7 @@ class Replay:
         """Called with each notification of the daemon."""
 
     def again(self) -> Iterator[Message]:
-        """Yields what a new daemon must be sent after it has answered `initialize`."""
+        """Yields the messages that a new daemon must get after it has answered `initialize`."""
         if self._initialized is not None:
             yield self._initialized
 
@@ -82,7 +84,7 @@ class Replay:
         """Called with each daemon's result of `initialize`."""
 
     def at_once(self) -> Iterator[Message]:
-        """Yields answers that need no daemon, to be sent while a daemon starts."""
+        """Yields answers that need no daemon, which are sent while a daemon starts."""
         yield from ()
 
     def unfinished(self) -> Iterator[Message]:
@@ -92,7 +94,7 @@ class Replay:
     # ------------------------------------------------------------ for the pipe
 
     def stage(self, body: bytes) -> str:
-        """Returns `begin` for `initialize`, `end` for a message that ends a session, and an empty string otherwise."""
+        """Returns `begin` for `initialize`, `end` for a message that ends a session, otherwise an empty text."""
         message = _parsed(body)
         method = message.get("method") if message is not None else None
         return "begin" if method == "initialize" else "end" if method in self.ending else ""
@@ -139,8 +141,8 @@ class Replay:
         """Returns the frames that tell the client that the daemon is gone.
 
         They fail the requests in flight, withdraw the daemon's questions and close open progress. Unless `why` says
-        that no daemon can be reached, an `initialize` that has no answer yet is kept for the next one, and so is, once,
-        a request that changes nothing.
+        that no daemon can be reached, an `initialize` without an answer is kept for the next daemon, and so is, once, a
+        request that changes nothing.
         """
         self._life += 1
         messages: list[Message] = []
@@ -156,7 +158,7 @@ class Replay:
         return [self.frame(message) for message in messages]
 
     def failed(self, request: Message, why: str) -> Message:
-        """Returns the error that answers a request of the client which the dead daemon did not answer."""
+        """Returns the error that answers a request of the client if the dead daemon has not answered it."""
         error = DaemonEnded(why or "It has been started again. Please try again.")
         failure = {"code": self.error_number, "message": error.message, "data": error.as_dict()}
         return {"jsonrpc": "2.0", "id": request["id"], "error": failure}
@@ -183,11 +185,11 @@ class Replay:
                 yield self.frame(request)
 
     def _is_kept(self, key: str, request: Message) -> bool:
-        """Whether the next daemon is to be asked this."""
+        """Whether the next daemon gets this request."""
         return self._begins(request) or (key not in self._once and self.changes_nothing(request))
 
     def _begins(self, request: Message) -> bool:
-        """Whether this request is the `initialize` that still needs a daemon's answer."""
+        """Whether this request is the `initialize`, and no daemon has answered it yet."""
         return request.get("method") == "initialize" and not self._initialize_answered
 
     # ------------------------------------------------------------ answers and their ids
@@ -221,13 +223,13 @@ class Replay:
         return raw
 
     def _question(self, raw: bytes, message: Message) -> bytes:
-        """Passes on a request of the daemon, under the id that the client is shown."""
+        """Passes on a request of the daemon, under the id that the client sees."""
         shown = self._shown_id(message["id"])
         self._asked[repr(shown)] = shown
         return raw if self._life == 0 else self.frame({**message, "id": shown})
 
     def _with_our_id(self, raw: bytes, method: str, message: Message) -> bytes:
-        """Rewrites the id in a cancellation of a question, and passes every other notification on as it came."""
+        """Rewrites the id in a cancellation of a question; passes on every other notification unchanged."""
         params = message.get("params")
         if method != self.cancel_method or self._life == 0 or not isinstance(params, Mapping):
             return raw
@@ -238,7 +240,7 @@ class Replay:
 
 
 def as_utf8(message: Message) -> bytes:
-    """Returns the message as JSON in UTF-8. A lone surrogate, which UTF-8 cannot hold, stays a JSON escape."""
+    """Returns the message as JSON in UTF-8. Lone surrogates, which UTF-8 cannot hold, stay JSON escapes."""
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 

@@ -14,14 +14,14 @@ from sidecar.daemon.repeatable import LSP
 from sidecar.daemon.replay import Message, Replay, as_utf8
 
 FOLD_AT = 200
-"""A document keeps this many changes; then they are applied to its text."""
+"""A document keeps up to this many changes; then they are applied to its text."""
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*\r?\n", re.IGNORECASE)
 _BLANK = re.compile(rb"\n\r?\n")
 _LONGEST_HEADER = 64 * 1024
 
 
 class _Document:
-    """An open document: its text when it was opened, and the changes since."""
+    """An open document: its text when it was opened, and the changes since then."""
 
     def __init__(self, opened: dict[str, Any]) -> None:
         self._opened = opened
@@ -29,7 +29,7 @@ class _Document:
         self._changes: list[Any] = []
 
     def change(self, version: object, changes: list[Any], encoding: str) -> None:
-        """Records changes. A change of the whole text replaces those before it."""
+        """Records changes. A change of the whole text replaces all earlier ones."""
         self._version = version
         if changes and "range" not in changes[-1]:
             self._changes = [changes[-1]]
@@ -68,7 +68,7 @@ class LspReplay(Replay):
 
     @property
     def status(self) -> int:
-        """The pipe's exit status when the client has left: 0 after `shutdown`, else 1."""
+        """The pipe's exit status after the client has left: 0 after `shutdown`, otherwise 1."""
         return 0 if self._shut_down else 1
 
     def changes_nothing(self, request: Message) -> bool:
@@ -76,7 +76,7 @@ class LspReplay(Replay):
         return request.get("method") in LSP
 
     def frame(self, message: Message) -> bytes:
-        """Returns the message as JSON behind a header with its length in bytes."""
+        """Returns the message as JSON after a header with its length in bytes."""
         body = as_utf8(message)
         return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
@@ -88,16 +88,16 @@ class LspReplay(Replay):
             self._watch(pid)
 
     def note(self, method: str, message: Message) -> None:
-        """Remembers what a message of the client changes in the session. A malformed one changes nothing."""
+        """Remembers what a message of the client changes in the session. A malformed message changes nothing."""
         noted = getattr(self, _NOTED.get(method, ""), None)
         if noted is not None:
             try:
                 noted(message)
             except (KeyError, TypeError, ValueError, AttributeError):
-                return  # the daemon reports what is wrong with the message
+                return  # the daemon reports the error in the message
 
     def heard(self, method: str, message: Message) -> None:
-        """Remembers which progress the daemon has begun and not ended."""
+        """Remembers which progress the daemon has begun and not yet ended."""
         if method != "$/progress":
             return
         params = message.get("params") or {}
@@ -108,20 +108,21 @@ class LspReplay(Replay):
             self._open_progress.pop(repr(token), None)
 
     def initialized(self, result: Any) -> None:
-        """Learns in which units the daemon counts columns; UTF-16 units unless its result names others."""
+        """Remembers the unit in which the daemon counts columns: UTF-16, unless its result names another."""
         capabilities = result.get("capabilities") if isinstance(result, dict) else None
         encoding = capabilities.get("positionEncoding") if isinstance(capabilities, dict) else None
         self._encoding = encoding if encoding in ("utf-8", "utf-16", "utf-32") else "utf-16"
 
     def unfinished(self) -> Iterator[Message]:
-        """Yields the end of each progress that the dead daemon has left open, and forgets them."""
+        """Yields the end of each progress that the dead daemon has left open, and forgets them all."""
         tokens = list(self._open_progress.values())
         self._open_progress.clear()
         for token in tokens:
             yield {"jsonrpc": "2.0", "method": "$/progress", "params": {"token": token, "value": {"kind": "end"}}}
 
     def failed(self, request: Message, why: str) -> Message:
-        """Returns the error for an unanswered request, but success for `shutdown`: nothing is left to shut down."""
+        """Returns the error for an unanswered request; for `shutdown` a success, because nothing is left to shut
+        down."""
         if request.get("method") == "shutdown":
             return {"jsonrpc": "2.0", "id": request["id"], "result": None}
         return super().failed(request, why)
@@ -197,7 +198,7 @@ _NOTED = {
 class HeaderCutter:
     """Cuts bytes into frames by their headers.
 
-    Bytes that have no valid header, and frames longer than `limit` bytes, are passed on without being read.
+    Bytes without a valid header, and frames longer than `limit` bytes, are passed on unread.
     """
 
     def __init__(self, limit: int = 64 * 1024 * 1024) -> None:
@@ -208,16 +209,16 @@ class HeaderCutter:
         self._passing = 0
 
     def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yields pairs: the bytes as they came, and the body in them.
+        """Yields pairs: the received bytes, and the body in them.
 
-        The body is empty when the bytes are to be passed on without being read.
+        The body is empty if the bytes are to be passed on unread.
         """
         self._held += piece
         while (cut := self._next()) is not None:
             yield cut
 
     def rest(self) -> bytes:
-        """Returns the bytes of an unfinished frame when no more bytes come."""
+        """Returns the bytes of an unfinished frame at the end of the stream."""
         return bytes(self._held)
 
     def _next(self) -> tuple[bytes, bytes] | None:
@@ -236,7 +237,7 @@ class HeaderCutter:
         return raw, raw[body:]
 
     def _measured(self) -> bool:
-        """Whether a whole header stands at the beginning. Sets its length, or -1 where the header names none."""
+        """Whether the bytes begin with a whole header. Sets the length from it, or -1 if the header names none."""
         end = _BLANK.search(self._held)
         if end is None:
             return False

@@ -1,7 +1,7 @@
 """What a pipe remembers of an MCP session, which is one JSON object per line.
 
 A session consists of `initialize`, `notifications/initialized` and the resource subscriptions. From protocol version
-2026-07-28 on, each request carries everything itself, so nothing is sent again.
+2026-07-28 on, each request is self-contained, so nothing has to be sent again.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class McpReplay(Replay):
     standing = ("subscriptions/listen",)
 
     def __init__(self, hello: Hello | None = None) -> None:
-        """`hello` holds what daemons of this version have answered to `initialize` before."""
+        """`hello` has the answers that earlier daemons of this version gave to `initialize`."""
         super().__init__()
         self._hello = hello
         self._subscribed: dict[str, Message] = {}
 
     def changes_nothing(self, request: Message) -> bool:
-        """See `Replay.changes_nothing`. Whatever calls no tool only asks for what there is."""
+        """See `Replay.changes_nothing`. Tool calls must be known to read only; other methods count if they only
+        read."""
         params = request.get("params")
         if request.get("method") != "tools/call":
             return request.get("method") in _ASKING
@@ -74,7 +75,7 @@ class McpReplay(Replay):
             yield {**message, "id": f"{REPLAY}-{number}"}
 
     def at_once(self) -> Iterator[Message]:
-        """Answers `initialize` as the last daemon did.
+        """Answers `initialize` with the result of the last daemon.
 
         A new daemon needs about a second, most of it to import the MCP library, and would give the same answer.
         """
@@ -94,7 +95,7 @@ class McpReplay(Replay):
 
     @property
     def status(self) -> int:
-        """The pipe's exit status when the client has left: always 0."""
+        """The pipe's exit status after the client has left: always 0."""
         return 0
 
 
@@ -104,16 +105,16 @@ def _protocol_of(initialize: Message) -> str:
 
 
 class Hello:
-    """The answers to `initialize` by protocol version, in a file.
+    """A file with the answers to `initialize`, by protocol version.
 
-    They do not depend on the workspace or the toolsets.
+    The answers do not depend on the workspace or the toolsets.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def known(self) -> dict[str, Any]:
-        """Returns the stored answers; empty when the file is missing or damaged."""
+        """Returns the stored answers; empty if the file is missing or damaged."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
             stored = json.loads(self._path.read_bytes())
             return stored if isinstance(stored, dict) else {}
@@ -131,7 +132,7 @@ class Hello:
 
 
 class LineCutter:
-    """Cuts bytes at line ends. A line longer than `limit` bytes is passed on in pieces, without being read."""
+    """Cuts bytes at line ends. A line longer than `limit` bytes is passed on in pieces, unread."""
 
     def __init__(self, limit: int = 64 * 1024 * 1024) -> None:
         self._limit = limit
@@ -139,9 +140,9 @@ class LineCutter:
         self._passing = False
 
     def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yields pairs: the bytes as they came, and the body in them.
+        """Yields pairs: the received bytes, and the body in them.
 
-        The body is empty when the bytes are to be passed on without being read.
+        The body is empty if the bytes are to be passed on unread.
         """
         self._held += piece
         while (end := self._held.find(b"\n")) >= 0:
@@ -155,5 +156,5 @@ class LineCutter:
             self._held.clear()
 
     def rest(self) -> bytes:
-        """Returns the bytes after the last line end when no more bytes come."""
+        """Returns the bytes after the last line end, at the end of the stream."""
         return bytes(self._held)

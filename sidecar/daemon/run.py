@@ -1,4 +1,5 @@
-"""The daemon's process: it detaches, takes the lock, listens, writes its record and a bounded log, and serves."""
+"""The daemon's process: it detaches, takes the lock, listens, writes its record and a bounded log, and serves
+sessions."""
 
 from __future__ import annotations
 
@@ -26,20 +27,21 @@ from sidecar.surfaces.cli.log import LateFile, log_to_file
 BACKLOG = 128
 """Connections that may wait to be accepted."""
 IDLE = "SIDECAR_DAEMON_IDLE_MINUTES"
-"""The environment variable with the time after which a daemon without sessions leaves."""
+"""The environment variable with the time after which a daemon without sessions ends."""
 IDLE_MINUTES = 30.0
 CLOSING_S = 15.0
-"""Seconds that an older daemon gets to answer. When this daemon leaves, it ends by force after twice as long."""
+"""Time limit, in seconds, for an older daemon's answer. A daemon that does not end within twice this time is ended by
+force."""
 _POLL_S = 0.05
 logger = logging.getLogger("sidecar.daemon")
 
 
 def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> int:
-    """Serves until the daemon leaves, which ends the process. Returns the exit status when it does not serve.
+    """Serves until the daemon ends, which ends the process. Returns an exit status only if it does not serve.
 
-    With `ready_fd` it runs in the background, and one JSON line is written to `ready_fd` when the daemon accepts
-    sessions, when another daemon does already, or when it cannot start. Without it the daemon runs in the foreground
-    and raises SidecarError.
+    With `ready_fd` it runs in the background, and writes one JSON line to `ready_fd` when the daemon accepts sessions,
+    when another daemon already does, or when it cannot start. Without it the daemon runs in the foreground and raises
+    SidecarError.
     """
     if ready_fd is not None:
         _detach()
@@ -56,7 +58,7 @@ def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) ->
 
 
 def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[LockFile, socket.socket, float] | None:
-    """Returns the lock, the listening socket and the idle time in seconds; None when another daemon runs by now."""
+    """Returns the lock, the listening socket and the idle time in seconds; None if another daemon already runs."""
     idle_s = _idle_seconds(env)
     private_folder(place.folder)
     lock = LockFile(place.lock)
@@ -74,7 +76,7 @@ def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[
 
 
 def _serve(place: Endpoint, env: Mapping[str, str], lock: LockFile, listener: socket.socket, idle_s: float) -> int:
-    """Serves sessions until the daemon leaves, then ends the process. Never returns."""
+    """Serves sessions until the daemon ends, then ends the process. Never returns."""
     import asyncio
 
     from sidecar.daemon.handlers import Handlers
@@ -108,13 +110,13 @@ def _serve(place: Endpoint, env: Mapping[str, str], lock: LockFile, listener: so
     finally:
         logger.info("gone")
         lock.release()
-    # The lock is released, so another daemon may run by now; threads of the engine must not keep this process alive.
+    # The lock is released, so another daemon may already run; threads of the engine must not keep this process alive.
     logging.shutdown()
     os._exit(0)
 
 
 def retire_older(place: Endpoint) -> None:
-    """Tells daemons of older versions to leave, because this daemon needs their indexes."""
+    """Asks daemons of older versions to end, because this daemon needs their indexes."""
     for version, record in place.others():
         if _order(version) >= _order(place.version):
             continue
@@ -138,16 +140,16 @@ def log_file(place: Endpoint) -> Path:
 
 
 def _detach() -> None:
-    """Continues in a child process that leads a session of its own, and ends the parent."""
+    """Continues in a child process that leads its own session, and ends the parent."""
     if os.fork():
         os._exit(0)
     os.setsid()
 
 
 def _take(lock: LockFile, place: Endpoint, patience_s: float) -> bool:
-    """Takes the daemon's lock. Returns False when another daemon accepts sessions.
+    """Takes the daemon's lock. Returns False if another daemon accepts sessions.
 
-    Waits for a daemon that is leaving. Raises IndexLocked when that takes longer than `patience_s`.
+    Waits for a daemon that is ending. Raises IndexLocked if that takes longer than `patience_s`.
     """
     deadline = time.monotonic() + patience_s
     while not lock.take():
@@ -192,7 +194,7 @@ def _idle_seconds(env: Mapping[str, str]) -> float:
 
 
 def _log(place: Endpoint, *, quiet: bool) -> None:
-    """Logs to the bounded file. With `quiet`, what is printed goes there too, since nobody would see it."""
+    """Logs to the bounded file. With `quiet`, printed text goes there too, since nobody would see it."""
     path = log_file(place)
     private_folder(path.parent)
     root = logging.getLogger()
@@ -207,7 +209,7 @@ def _log(place: Endpoint, *, quiet: bool) -> None:
 
 
 def _take_prints() -> None:
-    """Sends what is written to stdout and stderr to the log."""
+    """Sends everything that is written to stdout and stderr to the log."""
     reading, writing = os.pipe()
     os.dup2(writing, 1)
     os.dup2(writing, 2)

@@ -1,8 +1,8 @@
 """`sidecar serve`: REST and MCP on one loopback port, behind one guard and one token.
 
-The process that the user started listens, keeps the token and says where it is. It answers requests itself, or hands
-the listening socket to the daemon, which then answers them. Not here: the answers (`surfaces/http`, `surfaces/mcp`) and
-listening on a port (`surfaces/loopback`).
+The process that the user started listens, keeps the token and reports its address. It answers requests itself, or hands
+the listening socket to the daemon, which then answers them. `surfaces/http` and `surfaces/mcp` make the answers,
+`surfaces/loopback` listens on the port.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
 CLOSING_SECONDS = 10.0
-"""Running work gets this long to notice that it is cancelled.
+"""After a cancellation, running work has this long to end.
 
 The vector store's process ends with this one in any case.
 """
@@ -42,7 +42,7 @@ The vector store's process ends with this one in any case.
 def serve(service: Service, serving: Serving) -> int:
     """Serves in this process until a signal ends it; closes the service and returns the exit status.
 
-    Raises `InvalidParams` when it cannot listen, `WorkspaceNotFound`, and the errors of the token file.
+    Raises `InvalidParams` if it cannot listen, `WorkspaceNotFound`, and the errors of the token file.
     """
     if serving.sharing is not None:
         try:
@@ -64,8 +64,8 @@ def serve(service: Service, serving: Serving) -> int:
 def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], serving: Serving, root: str) -> int:
     """Serves in the daemon until a signal ends this process, and returns 0.
 
-    `first` is a session that the daemon has accepted and on which nothing has been sent. When the daemon ends, `attach`
-    reaches another one at the next connection; connections wait until then. Raises `InvalidParams` when it cannot
+    `first` is a session that the daemon has accepted and on which nothing has been sent. When the daemon ends, the next
+    connection makes `attach` reach another one; connections wait until then. Raises `InvalidParams` if it cannot
     listen, and the errors of the token file.
     """
     listener = listening("--host", serving.host, serving.port)
@@ -114,7 +114,7 @@ def _hand_over(session: socket.socket, listener: socket.socket, secret: str) -> 
 
 
 def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: socket.socket) -> socket.socket | None:
-    """Returns a session with the next daemon once a client connects; None when a signal ends this process."""
+    """Returns a session with the next daemon once a client connects; None if a signal ends this process."""
     while True:
         if waking in select.select([listener, waking], [], [])[0]:
             return None
@@ -127,7 +127,8 @@ def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: 
 
 
 def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> None:
-    """Says where the server listens; it accepts connections already. Only a terminal is shown the token itself."""
+    """Reports where the server listens; it already accepts connections. The token itself is shown only in a
+    terminal."""
     if serving.as_json:
         address = {"url": url, "tokenFile": str(held.path), "mcp": url + MCP, "workspace": root, "pid": os.getpid()}
         serving.stdout.write(shown.as_json(address, ascii_only=True) + "\n")

@@ -1,8 +1,8 @@
 """`sidecar serve --share`: several workspaces behind one address, for callers who each have a token and rights.
 
 It always serves in its own process: a server for others must not depend on one person's editors, ask them, or end with
-their daemon. Not here: who may do what (`tools/callers.py`), what a caller sees (`tools/group.py`), the requests
-(`surfaces/http/group.py`).
+their daemon. `tools/callers.py` has the callers' rights, `tools/group.py` limits what they see, and
+`surfaces/http/group.py` handles the requests.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _NEEDS_CALLERS = "first let somebody in: sidecar serve token add NAME --workspac
 def serve_group(service: Service, serving: Serving, shared: Sharing) -> int:
     """Serves until a signal ends it and returns 0; the caller closes the service.
 
-    Raises `InvalidParams` when it may not or cannot listen there, `WorkspaceNotFound`, and the errors of the list of
-    callers and of the certificate.
+    Raises `InvalidParams` if it may not or cannot listen at the address, `WorkspaceNotFound`, and the errors of the
+    list of callers and of the certificate.
     """
     folders = {name: service.workspace(folder).root for name, folder in _named(shared.folders).items()}
     callers = CallerList(callers_file(shared.callers_file))
@@ -62,7 +62,7 @@ def serve_group(service: Service, serving: Serving, shared: Sharing) -> int:
 
 
 class _Applications:
-    """Makes the application of each caller."""
+    """Makes each caller's application."""
 
     def __init__(self, service: Service, folders: Mapping[str, str], serving: Serving) -> None:
         self._service = service
@@ -70,7 +70,7 @@ class _Applications:
         self._hidden = (str(data_home(os.environ)), str(Path.home()))
 
     def of(self, caller: GroupCaller) -> Any:
-        """REST and MCP with the tools and workspaces of this caller."""
+        """Returns REST and MCP with the tools and workspaces of this caller."""
         every = ALL_WORKSPACES in caller.workspaces
         folders = {name: folder for name, folder in self._folders.items() if every or name in caller.workspaces}
         tools = [tool for tool in self._service.tools if folders and caller.may_use(tool)]
@@ -83,7 +83,7 @@ class _Applications:
 
 
 def _named(shares: Sequence[str]) -> dict[str, str]:
-    """The folder of each workspace, by name. Raises InvalidParams."""
+    """Returns the folder of each workspace, by name. Raises InvalidParams."""
     found: dict[str, str] = {}
     for share in shares:
         name, equals, folder = share.partition("=")
@@ -111,7 +111,7 @@ def _note_unknown(callers: Sequence[GroupCaller], folders: Mapping[str, str], se
 
 
 def _announce(serving: Serving, url: str, folders: Mapping[str, str], callers: CallerList) -> None:
-    """Says where the server listens; it accepts connections already."""
+    """Reports where the server listens; it already accepts connections."""
     if serving.as_json:
         said = {"url": url, "mcp": url + MCP, "workspaces": dict(folders), "callersFile": str(callers.path)}
         serving.stdout.write(shown.as_json({**said, "pid": os.getpid()}, ascii_only=True) + "\n")

@@ -1,6 +1,6 @@
-"""The middle of the daemon: accepts connections, passes each to the handler it asks for, and decides when to leave.
+"""The centre of the daemon: accepts connections, passes each to the handler it asks for, and decides when to end.
 
-Not here: what a handler does (`handlers.py`), the process and its lock (`run.py`).
+`handlers.py` has the handlers, `run.py` the process and its lock.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sidecar.surfaces.loopback.admission import Admission
 from sidecar.surfaces.loopback.listening import accept
 
 GREETING_S = 10.0
-"""A connection is closed when its greeting takes longer."""
+"""A connection is closed if its greeting takes longer."""
 CLOSING_S = 15.0
-"""How long the daemon waits for its sessions to end when it leaves."""
+"""How long the daemon waits for its sessions when it ends."""
 HOME_S = 10.0
-"""How often the daemon looks whether its data folder still exists."""
+"""Interval between checks whether the daemon's data folder still exists."""
 logger = logging.getLogger("sidecar.daemon")
 
 Welcome = Callable[..., Awaitable[None]]
-"""Tells the client, with these facts, that its session begins. An error that is raised before is sent in its place."""
+"""Tells the client, with these facts, that its session begins. An error that is raised before that is sent instead."""
 
 Door = Callable[[socket.socket, Handshake, Welcome], Awaitable[None]]
 """Serves one session until its client leaves or the task is cancelled."""
@@ -63,7 +63,7 @@ class DaemonServer:
     ) -> None:
         """`facts` are added to the status; `lock_out` makes the daemon unreachable for new clients.
 
-        `has_home` says whether the daemon's lock file still lies in the data folder.
+        `has_home` says whether the daemon's lock file is still in the data folder.
         """
         self._doors = doors
         self._facts = facts
@@ -78,7 +78,8 @@ class DaemonServer:
         self._started = time.time()
 
     async def serve(self, listener: socket.socket) -> str:
-        """Serves until the daemon is asked to leave or has had no session for `idle_s` seconds. Returns why it left."""
+        """Serves until the daemon is asked to end or has had no session for `idle_s` seconds. Returns the reason for
+        its end."""
         loop = asyncio.get_running_loop()
         self._leaving: asyncio.Future[str] = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -103,7 +104,7 @@ class DaemonServer:
             self._leaving.set_result(why)
 
     def _signalled(self, number: int) -> None:
-        """The first signal makes the daemon leave; a second one ends the process at once."""
+        """Handles a signal: the first makes the daemon end; a second one ends the process at once."""
         if self._leaving.done():
             os._exit(128 + number)
         self.leave(f"signal {number}")
@@ -148,7 +149,7 @@ class DaemonServer:
     async def _greeting(self, connection: socket.socket) -> Handshake | None:
         """Returns the greeting.
 
-        Returns None when it does not come in time, when it is not a greeting, and when too many connections wait.
+        Returns None if it does not arrive in time, is not a valid greeting, or too many connections wait.
         """
 
         def hang_up() -> None:
@@ -167,7 +168,8 @@ class DaemonServer:
 
     @contextlib.contextmanager
     def _counted(self, greeting: Handshake) -> Iterator[None]:
-        """Lists the session in the status and stops the idle timer while the block runs; does nothing for `control`."""
+        """While the block runs, lists the session in the status and stops the idle timer; does nothing for
+        `control`."""
         if greeting.kind == "control":
             yield
             return
@@ -237,7 +239,7 @@ def _iso(seconds: float) -> str:
 
 
 def _memory() -> int:
-    """Returns the resident bytes of this process; 0 where the system does not say."""
+    """Returns the resident bytes of this process; 0 if the system does not report them."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):

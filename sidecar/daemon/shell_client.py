@@ -1,6 +1,6 @@
 """A shell's session with a running daemon: calls tools over the socket, and shows questions and progress in the shell.
 
-A search from the shell imports this and little else. The daemon's end, and the protocol, are in `shell_server.py`.
+A search from the shell imports this and little else. `shell_server.py` has the daemon's end and describes the protocol.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ShellClient:
         cancelled: IsCancelled,
         asked_by: str,
     ) -> Reply:
-        """Calls a tool, as `tools.confirm.call_with_questions_sync` does in this process.
+        """Calls a tool, like `tools.confirm.call_with_questions_sync` in the daemon's place.
 
         Raises SidecarError: the daemon's own error, or DaemonEnded.
         """
@@ -81,14 +81,15 @@ class ShellClient:
                 return message["reply"]
 
     def _answer(self, asked: Mapping[str, Any], places: Sequence[str], ask: Ask) -> None:
-        """Asks the question, and sends the answer unless the daemon speaks first: the question is then void."""
+        """Asks the question, and sends the answer unless the daemon sends something first: then the question is
+        void."""
         question: Any = SimpleNamespace(**asked)
         answer = ask.beside(question, places, self._connection.fileno()) if places else ask(question)
         if answer is not None:
             self._send({"answer": answer})
 
     def _line(self, cancelled: IsCancelled) -> bytes:
-        """Returns the next line. Sends a cancellation to the daemon if one comes while it waits."""
+        """Returns the next line. While it waits, passes on a cancellation to the daemon."""
         passed_on = False
         seen = 0
         while (end := self._held.find(b"\n", seen)) < 0:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sidecar.tools.word import Caller
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of the longest line that is read."""
+"""Maximum length of a line, in bytes."""
 
 
 def as_line(value: Mapping[str, object]) -> bytes:
@@ -64,7 +64,7 @@ class LineReader:
 class ShellSession:
     """One shell's session. It lives on the event loop and makes one call at a time.
 
-    `says_yes`: a person has answered every question with yes when they typed the command.
+    `says_yes`: the person typed `--yes`, which answers every question.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ShellSession:
                 await asyncio.wait(running)
 
     def _take(self, received: Mapping[str, Any]) -> None:
-        """Handles one line of the client. A call while another one runs is ignored."""
+        """Handles one line of the client. A call that arrives while another one runs is ignored."""
         if "cancel" in received:
             self._stop.set()
         elif "answer" in received:
@@ -146,7 +146,8 @@ class ShellSession:
         return await self._ask_beside(question, (), None)
 
     async def _ask_beside(self, question: Question, places: Sequence[str], closing: Closing | None) -> Answer:
-        """Asks the shell, which is told which other clients are asked; when cancelled, tells it which has answered."""
+        """Asks the shell and names the other clients that are asked; if cancelled, tells the shell which of them has
+        answered."""
         self._answer = self._loop.create_future()
         more = {"elsewhere": list(places)} if places else {}
         await self._send({"question": asdict(question), **more})

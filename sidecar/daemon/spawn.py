@@ -1,6 +1,6 @@
-"""Reaches the daemon of an endpoint, and starts it when none runs. Any number of processes may do so at once.
+"""Reaches the daemon of an endpoint, and starts it if none runs. Any number of processes may do so at the same time.
 
-Every pipe imports this module, so it stays light.
+Every pipe imports this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from sidecar.errors import SidecarError
 from sidecar.lock_file import LockFile, is_locked
 
 PATIENCE_S = 20.0
-"""Seconds after which a daemon counts as not answering; starting one may take three times as long."""
+"""After this many seconds, a daemon counts as not answering; starting one may take three times as long."""
 TRIES = 5
-"""Connections that `attach` makes to daemons that hang up before it gives up."""
+"""After this many daemons that hang up, `attach` gives up."""
 _POLL_S = 0.02
 COMMAND = (sys.executable, "-P", "-m", "sidecar")
-"""`-P`: the working directory may hold a package that is called sidecar, and must not be searched for modules."""
+"""`-P`: the working directory must not be searched for modules, since it may contain a package called sidecar."""
 
 
 class Attached(NamedTuple):
-    """A session that the daemon has accepted; `facts` is what the daemon answered to the greeting."""
+    """A session that the daemon has accepted; `facts` is the daemon's answer to the greeting."""
 
     connection: socket.socket
     facts: dict[str, Any]
 
 
 class NotReachedError(Exception):
-    """No daemon can be reached; the message says why in one sentence."""
+    """No daemon can be reached; the message is one sentence with the reason."""
 
 
 class Daemon:
@@ -49,9 +49,9 @@ class Daemon:
         self.patience_s = patience(env)
 
     def attach(self, greeting: Handshake) -> Attached:
-        """Returns a session with the daemon, which is started when none runs.
+        """Returns a session with the daemon, which is started if none runs.
 
-        Raises NotReachedError, and the daemon's own error when it refuses this greeting. Each step has a time limit.
+        Raises NotReachedError, and the daemon's own error if it refuses this greeting. Each step has a time limit.
         """
         deadline = time.monotonic() + 3 * self.patience_s
         for tried in range(TRIES):
@@ -63,9 +63,9 @@ class Daemon:
         raise NotReachedError("The daemon closes every connection. `sidecar daemon logs` shows the cause.")
 
     def attach_running(self, greeting: Handshake) -> Attached | None:
-        """Returns a session with the running daemon, or None when no daemon runs or the daemon is leaving.
+        """Returns a session with the running daemon, or None if no daemon runs or it is ending.
 
-        Raises as `attach`.
+        Raises the errors of `attach`.
         """
         connection = self._connected()
         if connection is None:
@@ -74,14 +74,14 @@ class Daemon:
         return None if facts is None else Attached(connection, facts)
 
     def _connected(self) -> socket.socket | None:
-        """Returns a connection to the running daemon, or None when nothing listens."""
+        """Returns a connection to the running daemon, or None if nothing listens."""
         try:
             return connect(self.place.record())
         except OSError as error:  # this process has no file descriptor left
             raise NotReachedError(f"The daemon cannot be reached: {error.strerror}.") from error
 
     def _welcome(self, connection: socket.socket, greeting: Handshake) -> dict[str, Any] | None:
-        """Sends the greeting and returns the daemon's answer; None when the daemon hangs up because it is leaving."""
+        """Sends the greeting and returns the daemon's answer; None if the daemon hangs up because it is ending."""
         try:
             if (facts := greet(connection, greeting, self.patience_s)) is not None:
                 return facts
@@ -100,7 +100,7 @@ class Daemon:
         return None
 
     def _started(self) -> socket.socket:
-        """Starts the daemon, unless another process has just done so, and returns a connection.
+        """Starts the daemon, unless another process has just started it, and returns a connection.
 
         Raises NotReachedError.
         """
@@ -125,7 +125,7 @@ class Daemon:
     def _wait_for(self, lock: LockFile) -> None:
         """Takes the lock once no other process is starting the daemon.
 
-        Raises NotReachedError when that takes too long, and SidecarError as the lock does.
+        Raises NotReachedError if that takes too long, and the SidecarErrors of the lock.
         """
         deadline = time.monotonic() + 3 * self.patience_s
         while not lock.take():
@@ -172,7 +172,7 @@ class Daemon:
 
 
 def daemon_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment without the settings in it: those belong to a session and come with its greeting."""
+    """Returns the environment without settings: those belong to a session and come with its greeting."""
     kept = {name: value for name, value in env.items() if not name.startswith(PREFIX) or name in KEPT}
     if os.path.isfile(ranker := kept.get(RANKER, "")):  # noqa: PTH113
         kept[RANKER] = os.path.abspath(ranker)  # noqa: PTH100 - the daemon works in another folder
@@ -180,14 +180,16 @@ def daemon_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 ALLOCATOR = {"MALLOC_ARENA_MAX": "2"}
-"""Two memory arenas for glibc. With one per thread, a fifth more memory is kept after minutes of edits and searches."""
+"""Two memory arenas for glibc. With one per thread, the process keeps a fifth more memory after minutes of edits and
+searches."""
 RANKER = "SIDECAR_RANKER"
 KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_DAEMON_PATIENCE_S", RANKER)
 """The SIDECAR_ variables that concern the daemon itself."""
 
 
 def patience(env: Mapping[str, str]) -> float:
-    """Returns SIDECAR_DAEMON_PATIENCE_S if it is a number of seconds, else the default. For slow machines and tests."""
+    """Returns SIDECAR_DAEMON_PATIENCE_S if it is a number of seconds, otherwise the default. Meant for slow machines
+    and tests."""
     try:
         return max(0.05, float(env["SIDECAR_DAEMON_PATIENCE_S"]))
     except (KeyError, ValueError):
@@ -195,9 +197,9 @@ def patience(env: Mapping[str, str]) -> float:
 
 
 def _read_all(fd: int, timeout_s: float) -> bytes | None:
-    """Returns what the other side writes until a line ends or it closes.
+    """Returns the bytes that the other side writes until a line ends or it closes.
 
-    Returns None when a read takes longer than `timeout_s`.
+    Returns None if a read takes longer than `timeout_s`.
     """
     held = b""
     while True:

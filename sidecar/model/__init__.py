@@ -1,3 +1,2 @@
-"""Plain values and protocols that every module may use, by subject. They import nothing else of sidecar but the
-settings' defaults.
-"""
+"""Plain values and protocols that every module may use, by subject. Of sidecar they import only the settings'
+defaults."""

@@ -1,4 +1,4 @@
-"""What the engine is asked and what it answers: plain values without behaviour beyond small derivations."""
+"""The engine's requests and answers: plain values without behaviour beyond small derivations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class SearchRequest:
 
     A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`, and contains
     every text of `exact` as it is written; empty means no restriction. `alpha` is the weight of meaning against words,
-    0-1. `token_budget` limits the total size of the hits, about four characters to a token: the hit that fills it is
-    cut, but never to less than a line of the first one; 0 means no limit. `named`: each hit gets its definition;
-    `telling`: and its most telling lines, as an explained one does.
+    0-1. `token_budget` limits the total size of the hits, at about four characters per token: the hit that exceeds it
+    is cut, but at least one line of the first hit stays; 0 means no limit. `named`: each hit gets its definition;
+    `telling`: each hit also gets its most telling lines, as an explained one does.
     """
 
     query: str
@@ -68,10 +68,9 @@ class Hit:
     `parts` maps each contribution's name to its value and is filled only on request; `shares` groups those that raise
     the score into reasons, in percent that sum to 100; `why` says the reasons in words, and what lowers the score;
     `excerpt` has at most two lines. `definition` is the one around the excerpt's most telling line, or, if that line is
-    outside of all (a comment, an import), the next one below it in the hit. `left_out` has the first and the last of
-    those lines of the passage that a token budget left no room for; the hit ends before them. `hidden`: a value in
-    `content` is shown as asterisks, because it looks like a secret. `workspace` names the hit's workspace where several
-    were searched.
+    outside of all definitions (a comment, an import), the next one below it in the hit. `left_out` has the first and
+    the last line of those that a token budget has cut off; the hit ends before them. `hidden`: a value in `content` is
+    shown as asterisks, because it looks like a secret. `workspace` names the hit's workspace if several were searched.
     """
 
     path: str
@@ -97,10 +96,11 @@ class Hit:
 class SearchAnswer:
     """One page of hits.
 
-    `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale, or other words
-    were searched than those typed. `model` is the id of the model that compared the meanings; empty when only words
-    were compared. `reason` is one sentence on why there are no hits; empty when there are any. `confidence` (0-1) is
-    the probability that the question has an answer here, None where that was not learnt; `weak` says that it is low.
+    `total` counts the hits on all pages. `notice` is one line, set only if the answer is partial or stale, or other
+    words were searched than those typed. `model` is the id of the model that compared the meanings; empty if only words
+    were compared. `reason` is one sentence on why there are no hits; empty if there are any. `confidence` (0-1) is the
+    probability that the question has an answer here; None if the model of confidence does not cover this search. `weak`
+    says that it is low.
     """
 
     hits: tuple[Hit, ...]
@@ -118,7 +118,7 @@ class SearchAnswer:
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
     """Indexed paths that match, in alphabetical order, or those that fit some letters, best first with their scores.
-    `total` is before the limit; `notice` and `reason` as in `SearchAnswer`."""
+    `total` is before the limit; `notice` and `reason` are as in `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
@@ -129,7 +129,7 @@ class PathsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CollectionCounts:
-    """How many files and chunks a collection has."""
+    """The numbers of files and chunks of a collection."""
 
     files: int = 0
     chunks: int = 0
@@ -187,7 +187,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What reindexing one file did; `chunks` is the file's number of chunks."""
+    """The outcome of reindexing one file; `chunks` is the file's number of chunks."""
 
     status: Literal["reindexed", "removed"]
     path: str
@@ -198,7 +198,7 @@ class FileReport:
 class UpgradeProgress:
     """The progress of a model upgrade: the model that will answer, and how many of the chunks have its vector.
 
-    `note` says why the upgrade is not running; empty when nothing hinders it.
+    `note` says why the upgrade is not running; empty if nothing prevents it.
     """
 
     model: str
@@ -209,17 +209,16 @@ class UpgradeProgress:
 
 
 Lack: TypeAlias = Literal["not-read-yet", "maxFiles", "maxFileSize", "secrets", "unreadable"]
-"""Why a file that belongs in an index is not in it; two are named by the setting that limits the index."""
+"""Why a file that belongs in an index is not in it; two are called after the setting that limits the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a workspace an index holds.
+    """How much of a workspace an index contains.
 
-    `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`:
-    whether all files of the workspace were listed once, so that the counts are of all of them; `complete`: whether it
-    has held all of them once; `cancelled`: whether a person has ended its building before that, and nobody has asked
-    for it since.
+    `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`: all
+    files of the workspace have been listed once, so the counts cover all of them. `complete`: the index has contained
+    all of them once. `cancelled`: a person has cancelled the build before that, and nobody has requested it again.
     """
 
     indexed: int = 0
@@ -242,19 +241,18 @@ class Coverage:
 class StatusAnswer:
     """The state of one index at this moment. Sizes are in bytes, coverage is 0-1, times are ISO 8601 UTC.
 
-    `ready`: the index holds what it can hold, and searches work. `indexing`: this process or another one builds it.
-    `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
-    `notice` is what a search would say of its answer now, `holds` which part of the workspace the index holds, and
-    `behind` whether the files have changed since, as far as is known. `busy`: a job that somebody asked for runs in
-    this process, which refuses another one until it has ended.
+    `ready`: the index is as complete as it can be, and searches work. `indexing`: this process or another one builds
+    it. `incomplete`: some files have not been read, and no process is reading them. `failed`: the index cannot be read,
+    or searches fail. `notice` is what a search would say about its answer now, `holds` which part of the workspace the
+    index contains, and `behind` whether files are known to have changed since. `busy`: a requested job runs in this
+    process, which refuses another one until it has ended.
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
     (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild; `warning` says it too.
     `words_only`: searches find words alone, because no model can be loaded. `origin`: the team snapshot that the index
-    started from; None if it was made from nothing.
-    `model_upgrade` is None while no model upgrade is due. `patterns`: those that the index is limited to; empty for the
-    whole workspace.
+    started from; None if it started from none. `model_upgrade` is None while no model upgrade is due. `patterns`: the
+    globs that the index is limited to; empty for the whole workspace.
     """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
@@ -319,7 +317,8 @@ class ConfigAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a path is or is not in the index at this moment. `stale`: what the index holds is not what it should hold."""
+    """Why a path is or is not in the index at this moment. `stale`: the index's content for it is not what it should
+    be."""
 
     path: str
     decision: Decision
@@ -337,10 +336,10 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class PatternReport:
-    """What indexing by patterns did.
+    """The outcome of indexing by patterns.
 
-    A file is counted once per pattern that it matches; `failures` are (path, reason). `unmatched` are the globs that no
-    file of the workspace matches, as they were given.
+    A file is counted once per pattern that it matches; `failures` are (path, reason). `unmatched` are the given globs
+    that match no file of the workspace.
     """
 
     indexed: int
@@ -353,8 +352,8 @@ class PatternReport:
 
 @dataclass(frozen=True, slots=True)
 class SymbolHit:
-    """A definition found by its name. `match` says how it was found; `line` is the source line on which it starts, and
-    `hidden` that a value in it is shown as asterisks, because it looks like a secret."""
+    """A definition found by its name. `match` says how it was found; `line` is the source line on which it starts.
+    `hidden`: a value in that line is shown as asterisks, because it looks like a secret."""
 
     path: str
     name: str
@@ -370,7 +369,8 @@ class SymbolHit:
 
 @dataclass(frozen=True, slots=True)
 class SymbolsAnswer:
-    """Definitions that match, best first; `total` is before the limit, `notice` and `reason` as in `SearchAnswer`."""
+    """Definitions that match, best first; `total` is before the limit, `notice` and `reason` are as in
+    `SearchAnswer`."""
 
     symbols: tuple[SymbolHit, ...]
     total: int
@@ -423,10 +423,10 @@ class DocumentHit:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsAnswer:
-    """Documents that match, best first; equal scores keep the order in which the documents were added.
+    """Documents that match, best first; documents with equal scores keep the order in which they were added.
 
-    `total` is before the limit. `parsed` holds the query's terms, must, must_not and phrases, all empty when the query
-    asks for nothing. `reason` says why a query that asks for something has no hits; else it is empty.
+    `total` is before the limit. `parsed` holds the query's terms, must, must_not and phrases, all empty if the query
+    asks for nothing. `reason` says why a query that asks for something has no hits; otherwise it is empty.
     """
 
     hits: tuple[DocumentHit, ...]
@@ -437,7 +437,8 @@ class DocumentsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class DocumentIndexFacts:
-    """What a list of document indexes says of one. `documents` is their number; the rest is as it was created."""
+    """One document index in a list. `documents` is the number of its documents; the other values are those it was
+    created with."""
 
     name: str
     backend: str

@@ -1,4 +1,4 @@
-"""Files of a workspace, and what parsing finds in them."""
+"""Files of a workspace, and the results of parsing them."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Rule(StrEnum):
 
 
 CHARS_PER_TOKEN = 4
-"""By this estimate the length of a text becomes tokens of a language model."""
+"""An estimate, by which the length of a text is converted to tokens of a language model."""
 
 COULD_NOT_BE = frozenset({Rule.NOT_READ, Rule.UNREADABLE, Rule.TOO_MANY_RULES})
-"""Rules for what is left out because something went wrong, not because somebody excluded it."""
+"""Rules for paths that are left out because something went wrong, not because somebody excluded them."""
 
 
 NO_FILES = frozenset({Rule.FOLDER, Rule.LINK, Rule.SYMLINK, Rule.NOT_A_FILE})
-"""Rules for what is no file of the workspace, whatever the settings say."""
+"""Rules for paths that are no files of the workspace, whatever the settings are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What cheaply shows that a file has not changed: size in bytes, mtime and ctime in ns, inode."""
+    """The values that cheaply show whether a file has changed: size in bytes, mtime and ctime in ns, inode."""
 
     size: int
     mtime_ns: int
@@ -87,7 +87,7 @@ class Stat:
 
     @classmethod
     def of(cls, found: stat_result) -> Stat:
-        """The stat as signed 64-bit numbers, which is what SQLite stores.
+        """Converts the result of `os.stat` to signed 64-bit numbers, which is what SQLite stores.
 
         Times beyond that range (after the year 2262) are clamped to its end; inodes wrap around.
         """
@@ -123,10 +123,10 @@ class SkippedPath:
 class WalkResult:
     """Files and skipped paths, each sorted by path. A folder that was not entered is one skipped path that ends in `/`.
 
-    `unread` are the skipped paths that could not be examined, without the `/`: whether they and what is in them belong
-    in the index is unknown. Their rule is NOT_READ, or UNREADABLE when another attempt soon is pointless.
-    `first_beyond` is the path that the limit on the number of files leaves out first; None if it leaves out none, or if
-    not the whole workspace was walked.
+    `unread` are the skipped paths that could not be examined, without the `/`: it is unknown whether they and their
+    contents belong in the index. Their rule is NOT_READ, or UNREADABLE if another attempt soon is pointless.
+    `first_beyond` is the first path that the limit on the number of files leaves out; None if it leaves out none, or if
+    only a part of the workspace was walked.
     """
 
     files: tuple[FoundFile, ...]
@@ -137,7 +137,7 @@ class WalkResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexedBlob:
-    """A file as it is on disk, by its `stat`, and git's id (20 bytes) of the content that was indexed."""
+    """A file on disk, by its `stat`, and git's id (20 bytes) of the content that was indexed."""
 
     stat: Stat
     blob: bytes
@@ -147,9 +147,9 @@ class IndexedBlob:
 class FileContent:
     r"""One consistent read of a file: its stat is the same before and after.
 
-    `text` is decoded from any encoding and has `\n` newlines; `sha256` is the digest of the raw bytes.
-    `text` is empty if the file is not text or its encoding cannot be told; `reason` says why. `blob` is the id that git
-    has for these bytes, 20 bytes; empty for unsaved text.
+    `text` is decoded from any encoding and has `\n` newlines; `sha256` is the digest of the raw bytes. If the file is
+    not text or its encoding is unknown, `text` is empty and `reason` says why. `blob` is git's id of these bytes, 20
+    bytes; empty for unsaved text.
     """
 
     text: str
@@ -162,10 +162,10 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """What git says of a working tree; equal values mean that git has not touched its files in between.
+    """The state of a working tree in git; equal values mean that git has not changed its files in between.
 
     `head` changes when HEAD moves (commit, checkout, merge). `index_time`, in seconds since the epoch, also changes
-    when git writes files without moving it (stash, reset, restore), and when files are staged; 0 if git has no index.
+    when git writes files without moving HEAD (stash, reset, restore), and when files are staged; 0 if git has no index.
     """
 
     head: str
@@ -176,7 +176,7 @@ KINDS = (
     *("class", "type", "function", "method", "constructor", "macro", "module", "namespace", "constant", "variable"),
     *("field", "section", "code", "cell", "text"),
 )
-"""Every kind that a chunk can have; those up to section are kinds of definitions too."""
+"""Every kind that a chunk can have; those up to section are also kinds of definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +207,10 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of one file that is embedded and returned. Lines are 1-based, end inclusive.
+    """A span of one file that is embedded and shown. Lines are 1-based, end inclusive.
 
-    `kind`: the definition kind when the chunk holds one definition or a part of one, else code, section, cell, text.
-    `names`: the definitions that start in it. `enclosing`: the names around it, outermost first.
+    `kind`: the definition's kind if the chunk contains one definition or a part of one, otherwise code, section, cell
+    or text. `names`: the definitions that start in it. `enclosing`: the names around it, outermost first.
     """
 
     start_line: int
@@ -225,8 +225,8 @@ class Chunk:
 class ParsedFile:
     """One file cut into chunks.
 
-    `parser`: tree-sitter, markdown, prose, notebook or lines; `lines: ` and a reason when parsing failed and the file
-    is cut by lines instead.
+    `parser`: tree-sitter, markdown, prose, notebook or lines; `lines: ` and a reason if parsing failed and the file is
+    cut by lines instead.
     """
 
     language: str

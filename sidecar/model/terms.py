@@ -1,4 +1,4 @@
-"""The terms that every module uses: vectors and ids, ways of searching, an embedder, progress and cancellation."""
+"""Terms that every module uses: vectors and ids, ways of searching, an embedder, progress and cancellation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Embedder(Protocol):
 
     @property
     def model_id(self) -> str:
-        """The model's name and the hash of its files. Vectors of different ids cannot be compared."""
+        """The model's name and the hash of its files. Vectors of models with different ids cannot be compared."""
 
     @property
     def dimension(self) -> int:
@@ -37,20 +37,21 @@ class Embedder(Protocol):
         """One line that says why the device is not the requested one; empty when it is."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row per text: shape [n, dimension], rows L2-normalised."""
+        """Returns one row per text: shape [n, dimension], rows L2-normalised."""
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a query: shape [dimension], L2-normalised."""
+        """Returns the vector of a query: shape [dimension], L2-normalised."""
 
     def close(self) -> None:
         """Releases the model's resources."""
 
 
 class Progress(Protocol):
-    """Receives the progress of long work. Each surface has its own."""
+    """Receives reports on the progress of long work. Each surface has its own implementation."""
 
     def __call__(self, done: int, total: int, message: str) -> None:
-        """Reports that `done` of `total` steps are done; `message` says what is being done. Called from any thread."""
+        """Reports that `done` of `total` steps are done; `message` names the present step. May be called from any
+        thread."""
 
 
 def no_progress(done: int, total: int, message: str) -> None:
@@ -61,5 +62,5 @@ IsCancelled: TypeAlias = Callable[[], bool]
 
 
 def never_cancelled() -> bool:
-    """An `IsCancelled` that always answers False."""
+    """An `IsCancelled` that always returns False."""
     return False

@@ -1,4 +1,4 @@
-"""Addresses of servers that a user names in the settings, and the headers that their proxies want."""
+"""Addresses of servers that a user names in the settings, and the headers that their proxies require."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 CHROMA = "chroma+"
-"""What an address begins with if the server is Chroma where it could be another one."""
+"""The prefix of an address that says that the server is Chroma, in settings that also accept other servers."""
 _CLOUD = "trychroma.com"
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,8000}[\x21-\x7e])?")
@@ -27,24 +27,23 @@ class ServerAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is a server on this machine."""
+        """Whether the server is on this machine."""
         return is_loopback(urlsplit(self.url).hostname or "")
 
     @property
     def is_cloud(self) -> bool:
-        """Whether it is Chroma Cloud, which has limits of its own."""
+        """Whether the server is Chroma Cloud, which has its own limits."""
         host = (urlsplit(self.url).hostname or "").lower()
         return host == _CLOUD or host.endswith(f".{_CLOUD}")
 
     @property
     def is_private(self) -> bool:
-        """Whether nobody on the way can read what is sent to it."""
+        """Whether what is sent to it is protected from readers on the way."""
         return self.is_loopback or self.url.startswith("https:")
 
 
 def server_address(text: str) -> ServerAddress:
-    """Reads `[chroma+]http[s]://HOST[:PORT][/PATH][?tenant=T&database=D]`. Raises ValueError, which says what is
-    wrong."""
+    """Parses `[chroma+]http[s]://HOST[:PORT][/PATH][?tenant=T&database=D]`. Raises ValueError with the reason."""
     chroma = text.startswith(CHROMA)
     found = urlsplit(text.removeprefix(CHROMA))
     if found.scheme not in ("http", "https") or not found.hostname or (found.port or 1) < 1:
@@ -59,7 +58,7 @@ def server_address(text: str) -> ServerAddress:
 
 
 def server_headers(lines: Sequence[str]) -> dict[str, str]:
-    """Reads lines `Name: value`. Raises ValueError, which names no value: it may be a password."""
+    """Parses lines `Name: value`. Raises ValueError, which names no value, because it may be a password."""
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
@@ -70,7 +69,7 @@ def server_headers(lines: Sequence[str]) -> dict[str, str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine."""
+    """Whether a host name or address stands for this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -29,12 +29,12 @@ EFFECTS: Mapping[Effect, str] = MappingProxyType(
         "open": "when the index is opened again: after `idleMinutes` without use, or after `sidecar daemon stop`",
     }
 )
-"""When a changed value takes effect in an index that is open. An open index looks at its settings with every call, and
-every half minute."""
+"""When a changed value takes effect in an open index. An open index checks its settings at every call, and every half
+minute."""
 
 ENVIRONMENT_PREFIX = "SIDECAR_"
 _FEWEST_OF_KEY = 22
-"""Characters that a random key of 128 bits has in base64."""
+"""The number of base64 characters of a random key of 128 bits."""
 
 
 def _vector_store(value: Value) -> None:
@@ -92,7 +92,7 @@ class Declaration:
 
     @property
     def environment(self) -> str:
-        """`maxFileSize` -> `SIDECAR_MAX_FILE_SIZE`."""
+        """The environment variable: `SIDECAR_MAX_FILE_SIZE` for `maxFileSize`."""
         return ENVIRONMENT_PREFIX + re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\.", "_", self.key).upper()
 
     @property

@@ -1,4 +1,4 @@
-"""Where sidecar keeps its data. Cheap to import: the pipes need this before anything else."""
+"""The place of sidecar's data. Cheap to import, because the pipes need it before anything else."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sidecar import shown
 from sidecar.errors import ConfigInvalid
 
 MODEL_NAMES = ("model", "SIDECAR_MODEL")
-"""The setting that may hold a path, and its variable."""
+"""The setting that may be a path, and its environment variable."""
 T = TypeVar("T")
 
 
 def data_home(env: Mapping[str, str]) -> Path:
-    """The data folder: SIDECAR_HOME, else `sidecar` in the user's data folder.
+    """Returns the data folder: SIDECAR_HOME, otherwise `sidecar` in the user's data folder.
 
-    Raises ConfigInvalid when that is not an absolute path.
+    Raises ConfigInvalid if that is not an absolute path.
     """
     home = own_home(env)
     if home is not None:
@@ -29,7 +29,7 @@ def data_home(env: Mapping[str, str]) -> Path:
 
 
 def own_home(env: Mapping[str, str]) -> Path | None:
-    """SIDECAR_HOME; None when it is not set. Raises ConfigInvalid when it is not an absolute path."""
+    """Returns SIDECAR_HOME; None if it is not set. Raises ConfigInvalid if it is not an absolute path."""
     text = env.get("SIDECAR_HOME", "")
     if not text:
         return None
@@ -38,7 +38,7 @@ def own_home(env: Mapping[str, str]) -> Path | None:
 
 
 def absolute(folder: Path, what: str) -> Path:
-    """The folder. Raises ConfigInvalid when it is not an absolute path."""
+    """Returns the folder. Raises ConfigInvalid if it is not an absolute path."""
     if not folder.is_absolute():
         raise ConfigInvalid(
             f"{what} is {shown.place(folder)}; give an absolute path, which means the same in every folder."
@@ -47,9 +47,9 @@ def absolute(folder: Path, what: str) -> Path:
 
 
 def with_paths_of(here: str, values: Mapping[str, T]) -> dict[str, T | str]:
-    """Settings or variables with the model's folder as an absolute path, seen from the folder `here`.
+    """Returns settings or variables with the model's folder made absolute, as seen from the folder `here`.
 
-    A name that is no folder there stays as it is, and so does every other value.
+    A model's name that is no folder there stays unchanged, and so do all other values.
     """
     return {
         name: model_seen_from(here, value) if name in MODEL_NAMES and isinstance(value, str) else value
@@ -58,6 +58,7 @@ def with_paths_of(here: str, values: Mapping[str, T]) -> dict[str, T | str]:
 
 
 def model_seen_from(here: str, model: str) -> str:
-    """The absolute path of a model's folder, seen from the folder `here`; the text as it is if it names none."""
+    """Returns the absolute path of a model's folder, as seen from the folder `here`; the text unchanged if it names no
+    folder."""
     folder = os.path.join(here, os.path.expanduser(model))  # noqa: PTH111, PTH118
     return folder if here and model and os.path.isdir(folder) else model  # noqa: PTH112

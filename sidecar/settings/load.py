@@ -1,8 +1,8 @@
 """Merges the layers of settings into one frozen `Settings`: default < user file < index's config.json < environment <
 editor < flag.
 
-A wrong value is named in `problems` and skipped, so that the layer below applies; the rest of its layer still counts.
-A default in the index's config.json overrides nothing: sidecar writes them all there, for a person to see.
+An invalid value is named in `problems` and skipped, so that the layer below applies; the other values of its layer
+still count. A default in the index's config.json overrides nothing: sidecar writes them all there, for a person to see.
 Nothing inside the workspace is read: neither of the two files is in it.
 """
 
@@ -77,8 +77,8 @@ class Settings:
     problems: tuple[str, ...] = ()
 
     def as_config(self) -> dict[str, object]:
-        """The values in force under the keys of config.json, nested and JSON-ready, sizes as text. Of a secret it says
-        only whether it is set."""
+        """Returns the values in force under the keys of config.json, nested and JSON-ready, sizes as text. A secret
+        value is replaced by a text that only says that it is set."""
         values = {d: getattr(self, d.attribute) for d in DECLARATIONS}
         return _nest({d.key: _HIDDEN if d.secret and value else written(d.kind, value) for d, value in values.items()})
 
@@ -105,7 +105,8 @@ def load_settings(
 
 
 def default_config_text() -> str:
-    """The config.json written when a workspace is first indexed: the specification's keys with their defaults."""
+    """Returns the config.json that is written when a workspace is first indexed: the specification's keys with their
+    defaults."""
     declared = {key: _BY_KEY[key] for key in INDEX_CONFIG_KEYS}
     content: dict[str, object] = {
         "_comment": "Settings of this index. Edits take effect in an open index. Keys that begin with _ are notes.",
@@ -116,8 +117,8 @@ def default_config_text() -> str:
 
 
 def user_config_file(env: Mapping[str, str]) -> Path:
-    """The user's own settings file, which need not exist: config.json in SIDECAR_HOME, else in the user's configuration
-    folder. Raises ConfigInvalid as `data_home` does."""
+    """Returns the user's own settings file, which need not exist: config.json in SIDECAR_HOME, otherwise in the user's
+    configuration folder. Raises ConfigInvalid as `data_home` does."""
     home = own_home(env)
     if home is not None:
         return home / "config.json"
@@ -137,7 +138,7 @@ class _Loader:
         self._floors: list[tuple[Declaration, Origin, str, object]] = []
 
     def read(self, path: Path | None) -> Mapping[str, object]:
-        """The JSON object in a file; empty when the file is missing, and empty with a problem when it cannot be
+        """Returns the JSON object in a file; empty if the file is missing, and empty with a problem if it cannot be
         used."""
         try:
             raw = None if path is None else read_small_file(path, _MAX_FILE_BYTES)
@@ -162,8 +163,8 @@ class _Loader:
         return {}
 
     def from_environment(self, env: Mapping[str, str]) -> Mapping[str, object]:
-        """The values of declared variables, by key. An undeclared one is a problem only if it looks like a misspelt
-        setting."""
+        """Returns the values of declared variables, by key. An undeclared variable is a problem only if it looks like a
+        misspelt setting."""
         variables = {d.environment: d.key for d in DECLARATIONS}
         found: dict[str, object] = {}
         for name, text in env.items():
@@ -188,12 +189,12 @@ class _Loader:
                 stated = _HIDDEN if declaration.secret else _shown(value)
                 self._problems.append(f"{key} in {place} is {stated}; allowed: {declaration.allowed}.")
                 continue
-            # A new index's file lists every default, which must not hide what the user's own file says.
+            # The file of a new index lists every default, which must not hide the value in the user's own file.
             if origin != "index config" or read != DEFAULTS[key]:
                 self._values[key], self._origins[key] = read, origin
 
     def _raise_to_floors(self) -> None:
-        """Applies what a workspace may say about the user's settings: only what makes them stricter."""
+        """Applies a workspace's values for the user's settings, but only those that make a setting stricter."""
         for declaration, origin, source, value in self._floors:
             key, order = declaration.key, declaration.strictness
             present = self._values.get(key, declaration.default)
@@ -236,7 +237,7 @@ class _Loader:
 
 
 def _with_model_of(file: Path | None, layer: Mapping[str, object]) -> Mapping[str, object]:
-    """A relative model folder in a file of settings is relative to that file, not to whichever process reads it."""
+    """Makes the folder of a model in a settings file relative to that file, not to the process that reads it."""
     model = layer.get("model")
     if file is None or not isinstance(model, str):
         return layer
@@ -244,7 +245,7 @@ def _with_model_of(file: Path | None, layer: Mapping[str, object]) -> Mapping[st
 
 
 def _given(layer: Mapping[str, object]) -> Mapping[str, object]:
-    """Drops entries that are None, which callers pass for what is not given, also inside nested mappings."""
+    """Drops entries that are None, also inside nested mappings: callers pass None for a value that is not given."""
     inner = {k: _given(v) if isinstance(v, Mapping) else v for k, v in layer.items()}
     return {k: v for k, v in inner.items() if v is not None}
 

@@ -1,6 +1,6 @@
-"""A cache of settings, because every search asks for them: files are read again only when they look changed.
+"""A cache of settings, because every search asks for them: files are read again only if they look changed.
 
-What the settings are and how the layers merge is in `load.py`.
+`load.py` merges the layers.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from sidecar.settings.load import Settings
 
-# Two changes within one tick of the file system's clock leave the same mtime; FAT's tick is 2 s.
+# Two changes within one tick of the file system's clock have the same mtime; FAT's tick is 2 s.
 _SETTLING_NS = 2_000_000_000
 
 
 class RememberedSettings:
-    """Call it with an index's config.json to get the settings. A file is read again when it looks changed.
+    """Call it with an index's config.json to get the settings. A file is read again if it looks changed.
     Thread-safe."""
 
     def __init__(self, user_file: Path, read: Callable[[Path], Settings]) -> None:
@@ -25,7 +25,8 @@ class RememberedSettings:
         self._known: dict[Path, tuple[object, Settings]] = {}
 
     def __call__(self, config: Path) -> Settings:
-        """The settings of the user's file and this one, as `read` gave them when either last changed."""
+        """Returns the settings of the user's file and of `config`; `read` is called again only if one of them may have
+        changed."""
         before = _look_of(self._user_file), _look_of(config)
         known = self._known.get(config)
         if known is not None and known[0] == before and not any(_is_fresh(look) for look in before):
@@ -44,5 +45,5 @@ def _look_of(path: Path) -> tuple[int, int, int, int] | None:
 
 
 def _is_fresh(look: tuple[int, int, int, int] | None) -> bool:
-    """Whether a further change could still leave the same time stamps."""
+    """Whether a further change could still have the same time stamps."""
     return look is not None and time.time_ns() - max(look[1], look[2]) < _SETTLING_NS

@@ -1,4 +1,4 @@
-"""One value of a setting: from a file or a variable to what `Settings` holds, and back. Also the defaults."""
+"""One value of a setting: conversion between a file or a variable and `Settings`, and the defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0":
 
 
 def parse_size(text: str) -> int:
-    """`"500KB"` -> 512000 bytes (1 KB = 1024). Raises ValueError for any other form."""
+    """Converts `"500KB"` to 512000 bytes (1 KB = 1024). Raises ValueError for any other form."""
     match = re.fullmatch(r"([0-9]{1,9})(KB|MB)", text.strip(), re.IGNORECASE)
     if match is None:
         raise ValueError(text)
@@ -22,7 +22,7 @@ def parse_size(text: str) -> int:
 
 
 def written(kind: Kind, value: Value) -> object:
-    """The value as config.json spells it."""
+    """Returns the value as config.json spells it."""
     if isinstance(value, tuple):
         return list(value)
     if kind == "size":
@@ -33,8 +33,8 @@ def written(kind: Kind, value: Value) -> object:
 
 
 def parsed(declaration: Declaration, value: object, textual: bool = False) -> Value:
-    """With `textual`, numbers, booleans and lists may also be texts, because an environment variable holds nothing
-    else."""
+    """Returns the value as `Settings` holds it. With `textual`, numbers, booleans and lists may also be texts, because
+    an environment variable can hold nothing else. Raises ValueError if it is not allowed."""
     if textual and isinstance(value, str):
         value = _from_text(declaration.kind, value.strip())
     parsers: dict[Kind, Callable[[Declaration, object], Value]] = {
@@ -109,4 +109,5 @@ def _size(declaration: Declaration, value: object) -> int:
 
 
 DEFAULTS: Mapping[str, Any] = {one.key: parsed(one, one.default) for one in DECLARATIONS}
-"""The declared default of each setting, by its key in config.json, as `Settings` holds it (a size in bytes)."""
+"""The declared default of each setting, by its key in config.json, in the form that `Settings` holds (a size in
+bytes)."""

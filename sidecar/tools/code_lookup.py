@@ -51,7 +51,7 @@ class SimilarResult(CamelResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """The path of each row."""
+        """Returns the path of each row."""
         return [hit.path for hit in self.results]
 
     def as_text(self) -> str:
@@ -132,7 +132,7 @@ class SymbolsResult(CamelResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """The path of each row."""
+        """Returns the path of each row."""
         return [symbol.path for symbol in self.symbols]
 
     def as_text(self) -> str:

@@ -12,7 +12,7 @@ from sidecar.tools.lines import BAD, GOOD, Line
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check. `advice` is empty when nothing needs to be done."""
+    """The result of one check. `advice` is empty if nothing needs to be done."""
 
     name: str
     ok: bool

@@ -20,7 +20,7 @@ _DAYS_APART = 2
 
 @dataclass(frozen=True, slots=True)
 class IndexList:
-    """What `sidecar indexes` shows, the index last used first."""
+    """The list that `sidecar indexes` shows, the last used index first."""
 
     folders: tuple[IndexFolder, ...]
 

@@ -76,7 +76,7 @@ def _in_one(tool: ToolSpec, names: tuple[str, ...], listed: str) -> ToolSpec:
 
 @dataclass(frozen=True)
 class GroupWorkspaces(Workspaces):
-    """The workspaces of a caller, by name. `folders` has the folder of each; closing this leaves all of them open."""
+    """The workspaces of a caller, by name. `folders` maps each name to its folder; `close` leaves all of them open."""
 
     shared: Workspaces
     folders: Mapping[str, str]
@@ -100,8 +100,8 @@ _QUOTED_PLACE = re.compile(r"""(["'])(?:/|[A-Za-z]:\\)[^"']*\1""")
 
 @dataclass(frozen=True)
 class Veil:
-    """Takes places of the server out of what a caller is told. `folders`: by name of workspace; `others`: folders of
-    the server's own, such as its data folder."""
+    """Removes places of the server from what a caller is shown. `folders`: by name of workspace; `others`: the server's
+    own folders, such as its data folder."""
 
     folders: Mapping[str, str]
     others: Sequence[str] = ()

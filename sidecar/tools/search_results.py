@@ -58,7 +58,7 @@ class EnclosingDefinition(CamelResult):
 
     @classmethod
     def of(cls, found: HitDefinition) -> EnclosingDefinition:
-        """The definition as a result spells it."""
+        """Makes the result's form of a definition."""
         return cls(
             name=found.name,
             kind=found.kind,
@@ -347,7 +347,7 @@ class CompactHit(CamelResult):
 
     @classmethod
     def of(cls, hit: Hit) -> CompactHit:
-        """The hit as the compact form spells it."""
+        """Makes the compact form of a hit."""
         line, text = _telling_line(hit)
         return cls(
             l=f"{hit.path}:{hit.start_line}-{hit.end_line}",

@@ -90,8 +90,8 @@ class FailedFile(SnakeResult):
 
 
 class PatternIndexResult(SnakeResult):
-    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call.
-    `message` says why, if `status` is cancelled."""
+    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call. If
+    `status` is cancelled, `message` says why."""
 
     message: str
     indexed_files: int
@@ -105,11 +105,11 @@ class PatternIndexResult(SnakeResult):
     notice: str | None = None
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield self.notice or ""
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield ((STRONG, self.message),)
         if self.status == "cancelled":
             return
@@ -135,7 +135,7 @@ class SemanticHit(SnakeResult):
     excerpt: str
 
     def as_lines(self) -> Iterator[Line]:
-        """`path:start-end  similarity  type language`, the excerpt, and an empty line."""
+        """Yields `path:start-end  similarity  type language`, the excerpt, and an empty line."""
         head = file_place(self.file_path, self.line_start, self.line_end)
         about = f"{self.chunk_type} {self.language}"
         yield head, "  ", (STRONG, format(self.similarity_score, ".3f")), "  ", (ASIDE, about)
@@ -146,8 +146,8 @@ class SemanticHit(SnakeResult):
 
 
 class SemanticResult(SnakeResult):
-    """`total_results` is the number of results returned; `notice` is set only when the answer is partial or stale,
-    `reason` (why there are no results) only when there are none."""
+    """`total_results` is the number of results returned; `notice` is set only if the answer is partial or stale,
+    `reason` (why there are no results) only if there are none."""
 
     results: list[SemanticHit]
     query: str
@@ -157,17 +157,17 @@ class SemanticResult(SnakeResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """The path of each row."""
+        """Returns the path of each row."""
         return [hit.file_path for hit in self.results]
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         for hit in self.results:
             yield from hit.as_lines()
         yield f"{count(self.total_results, 'result')} in {self.execution_time_ms} ms"
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield self.notice or ""
         yield self.reason or ""
 
@@ -195,7 +195,8 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
 
 
 def _without_files(patterns: Sequence[str]) -> str | None:
-    """One sentence that names the first of the patterns that no file matches; None if there are none."""
+    """Returns one sentence that names the patterns without a matching file, at most five; None if every pattern has
+    one."""
     if not patterns:
         return None
     named = [shown.quoted(pattern) for pattern in patterns[:MAX_NAMED]]
@@ -205,10 +206,10 @@ def _without_files(patterns: Sequence[str]) -> str | None:
 
 
 def ask_to_index_patterns(context: Context, params: PatternsParams) -> Question | None:
-    """None if everything that the patterns name may be indexed already.
+    """Returns the question of `search_index` by patterns; None if everything that the patterns name may already be
+    indexed.
 
-    Raises `InvalidParams`, `InvalidPattern`, `PathTraversal` or `IndexingInProgress` instead of asking when the tool
-    cannot run.
+    If the tool cannot run, raises `InvalidParams`, `InvalidPattern`, `PathTraversal` or `IndexingInProgress` instead.
     """
     if not params.patterns:
         raise InvalidParams(NO_PATTERNS)
@@ -232,7 +233,7 @@ def ask_to_index_patterns(context: Context, params: PatternsParams) -> Question 
 
 
 def index_patterns_declined(context: Context, params: PatternsParams, answer: Answer) -> PatternIndexResult:
-    """The result of `search_index` by patterns when it was not allowed."""
+    """Returns the result of `search_index` by patterns if it was not allowed."""
     return PatternIndexResult(
         status="cancelled",
         workspace=context.workspace_shown,
@@ -267,15 +268,15 @@ def search_query(context: Context, params: QueryParams) -> SemanticResult:
 
 
 def chunk_type(kind: str, text: str) -> str:
-    """The specification's chunk type: Function, Class, Module, Import or PlainText. A chunk of kind `code` with only
-    import lines is an Import."""
+    """Returns the specification's chunk type: Function, Class, Module, Import or PlainText. A chunk of kind `code` with
+    only import lines is an Import."""
     if kind == "code" and all(_IMPORT.match(line) for line in text.split("\n") if line.strip()):
         return "Import"
     return CHUNK_TYPES.get(kind, "PlainText")
 
 
 def _marked(line: MarkedLine) -> str:
-    """The line with the words of the query between `<mark>` and `</mark>`."""
+    """Returns the line with the words of the query between `<mark>` and `</mark>`."""
     return "".join(f"<mark>{piece}</mark>" if i % 2 else piece for i, piece in enumerate(line.pieces))
 
 

@@ -1,6 +1,6 @@
 """The one place where tools are called (look up, validate, ask, run, shape) and where calls leave the event loop.
 
-What each tool does is in the file of its family; who is asked and how is the surface's business, through `confirm.py`.
+Each tool is implemented in the file of its family. `confirm.py` and the surface decide whom to ask, and how.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call as it came in, before anything is checked."""
+    """A call before it is validated."""
 
     name: str | ToolSpec
     arguments: Mapping[str, object]
@@ -79,11 +79,11 @@ class _Gated:
 class Service:
     """Every tool on every workspace of this process. Thread-safe.
 
-    `confirm` is `auto`, `always` or `never`, or a function from a workspace's root to the words of this service's
+    `confirm` is `auto`, `always` or `never`, or a function from a workspace's root to the `Words` of this service's
     session. With `auto` and `always` a tool's question is asked; if nobody can be asked, `auto` refuses only
     destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how long an editor may take to
-    answer. `goes_on` is False in a process that ends after one call. `veil` takes the places of this machine out of
-    what callers are told.
+    answer. `goes_on` is False in a process that ends after one call. `veil` removes places of this machine from what
+    callers are shown.
     """
 
     def __init__(
@@ -109,11 +109,12 @@ class Service:
         self._writers_lock = make_lock(Rank.TOOL_WRITERS)
 
     def word(self, root: str) -> Confirm:
-        """What the session of this service says about questions in a workspace, as a person's."""
+        """Returns the setting `confirm` of this service's session for a workspace, as it counts for a person."""
         return self._words(root).own
 
     def tool(self, name: str | ToolSpec) -> ToolSpec:
-        """The tool with this name, alias or LSP method, or the tool itself, which then need not be among `tools`.
+        """Returns the tool with this name, alias or LSP method; a `ToolSpec` is returned as it is and need not be among
+        `tools`.
 
         Raises `UnknownTool`, which suggests the nearest name.
         """
@@ -125,9 +126,11 @@ class Service:
         return found
 
     def for_caller(self, tools: Sequence[ToolSpec], folders: Mapping[str, str], others: Sequence[str]) -> Service:
-        """The same engine for a caller of a server for a group: with fewer tools, and workspaces known by name.
+        """Returns a service over the same engine for a caller of a group's server, with fewer tools and named
+        workspaces.
 
-        `folders`: the folder of each. `others`: see `Veil`. Its questions are always asked, and only of the caller.
+        `folders`: the folder of each workspace. `others`: see `Veil`. Its questions are always asked, and only of the
+        caller.
         """
         return Service(
             GroupWorkspaces(self._workspaces, folders),
@@ -138,7 +141,7 @@ class Service:
         )
 
     def workspace(self, root: str) -> Workspace:
-        """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
+        """Returns the workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
     def problems(self, root: str) -> tuple[str, ...] | None:
@@ -159,12 +162,12 @@ class Service:
         by: Caller = PERSON,
         at_least: Confirm = "never",
     ) -> Done | Question:
-        """The tool's result, or the question that must be answered before it runs.
+        """Returns the tool's result, or the question that must be answered before it runs.
 
-        `by`: whose word it is that this service's session says; `at_least`: what other sessions say.
-        To go on, call again with the question's id and the answer in `answers`. Nothing with side effects happens
-        before the question is answered. Sentences name commands as callers of the `door` have them. Raises
-        `SidecarError` only.
+        `by`: the kind of caller, which decides how this session's setting `confirm` counts; `at_least`: the least
+        strict setting that other sessions allow. To continue, call again with the question's id and the answer in
+        `answers`. Nothing with side effects happens before the question is answered. Sentences name commands as callers
+        of the `door` know them. Raises `SidecarError` only.
         """
         say = self.wordings[door]
 
@@ -189,7 +192,7 @@ class Service:
         by: Caller = PERSON,
         at_least: Confirm = "never",
     ) -> Done | Question:
-        """As `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
+        """Like `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
 
         Read-only tools and those marked `alongside` share a pool of threads; the others run one at a time per
         workspace. Validation and the question always run in the shared pool, so that a second `create_index` is refused
@@ -223,7 +226,8 @@ class Service:
             raise
 
     def stays_cancelled(self, workspace: str) -> None:
-        """Tells that a person has cancelled the job that runs on the index of this workspace. Returns at once."""
+        """Reports that a person has cancelled the job on this workspace's index, so that it is not resumed. Returns at
+        once."""
         self._readers.submit(lambda: self._workspaces.get(workspace).stay_cancelled())
 
     def close(self) -> None:
@@ -287,8 +291,8 @@ def _constant(word: Confirm) -> Callable[[str], Words]:
 
 
 def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[[], T], veil: Veil | None = None) -> T:
-    """Puts errors into the caller's words. Turns every exception that is not a `SidecarError` into `Internal` and logs
-    it under an id that the caller is given."""
+    """Runs `work` and words its errors for the caller. Turns every exception that is not a `SidecarError` into
+    `Internal`, and logs it under an id that the caller gets."""
     try:
         return work()
     except SidecarError as error:

@@ -1,8 +1,7 @@
-"""Which clients are attached to this process, which of them are asked a question and which are notified.
+"""The clients attached to this process: which of them are asked a question, and which are notified.
 
 There is one `Sessions` per process. Each door attaches a `Session` for each of its clients and calls tools through it
-(`confirm.py`). How an editor shows a question or a progress bar is in `surfaces/lsp`; the log of calls is in
-`activity.py`.
+(`confirm.py`). `surfaces/lsp` shows questions and progress bars in an editor; `activity.py` logs the calls.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ from sidecar.tools.wording import Door
 T = TypeVar("T")
 
 Beside: TypeAlias = "Callable[[Question, Sequence[str], Closing], Awaitable[Answer]]"
-"""Asks the caller while the clients with these names are asked too; `nobody` if it cannot be asked. When it is
-cancelled, `Closing` says which of them has answered."""
+"""Asks the caller while the clients with these names are asked too; `nobody` if it cannot be asked. If it is cancelled,
+`Closing` says which of them has answered."""
 
 
 class WorkDisplay(Protocol):
-    """Work that is shown to a person: call it to report progress, then call `finish`. Callable from any thread."""
+    """Shows work to a person: call it to report progress, then call `finish`. Callable from any thread."""
 
     def __call__(self, done: int, total: int, message: str) -> None:
         """Reports progress, as a `Progress` does."""
@@ -59,31 +58,31 @@ class Closing:
 
 
 class Editor(Protocol):
-    """What a session with a person in front of it can do. Its methods are called on the event loop on which it was
+    """The methods of a session with a person in front of it. They are called on the event loop on which it was
     attached."""
 
     def can_ask(self) -> bool:
         """Whether a question can be shown to the person now."""
 
     async def ask(self, question: Question, closing: Closing) -> Answer:
-        """The person's answer; `nobody` when the client is gone or cannot show a question, `timeout` when no answer
-        comes in time.
+        """Returns the person's answer; `nobody` if the client has gone or cannot show a question, `timeout` if no
+        answer comes in time.
 
         Cancelling the task withdraws the question, for the reason that `closing` then holds.
         """
 
     def begin(self, title: str, cancel: Callable[[], None]) -> WorkDisplay:
-        """Shows work that another client has started. `cancel` is called when the person cancels it."""
+        """Shows work that another client has started. `cancel` is called if the person cancels it."""
 
     def activity_changed(self) -> None:
-        """Called, often, when the answer of `Sessions.activity` has changed."""
+        """Called, possibly often, when the answer of `Sessions.activity` has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What a client says of itself.
+    """A client's description of itself.
 
-    `name` and `version` are safe to show to a person; both are empty until the client has given them. `workspaces` are
+    `name` and `version` are safe to show to a person; both are empty until the client has sent them. `workspaces` are
     real paths.
     """
 
@@ -93,13 +92,13 @@ class Introduction:
 
     @classmethod
     def of(cls, name: str, version: str, workspaces: Iterable[str]) -> Introduction:
-        """From the words of the client."""
+        """Makes the introduction from the client's own words, which are made safe to show."""
         return cls(shown.short(name), shown.short(version), _normal(workspaces))
 
 
 @dataclass(eq=False)
 class Session:
-    """One attached client. What it says of itself may change."""
+    """One attached client. Its introduction may change."""
 
     id: int
     door: Door
@@ -127,7 +126,7 @@ class Session:
         return self.introduction.workspaces
 
     def introduce(self, name: str, version: str, workspaces: Iterable[str]) -> None:
-        """Sets the name, version and workspaces that the client gives."""
+        """Replaces the name, version and workspaces that the client gives."""
         introduction = Introduction.of(name, version, workspaces)
         if introduction != self.introduction:
             self.introduction = introduction
@@ -143,13 +142,13 @@ class Session:
         return self.editor is not None and self.editor.can_ask()
 
     def detach(self) -> None:
-        """Removes the session when its client is gone. Calling it again does nothing."""
+        """Removes the session when its client has gone. Calling it again does nothing."""
         self.home.detach(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer and the name of the client that gave it; `by` is empty when nobody answered."""
+    """An answer and the name of the client that gave it; `by` is empty if nobody answered."""
 
     answer: Answer
     by: str = ""
@@ -161,7 +160,7 @@ class Sessions:
     def __init__(
         self, log_capacity: Callable[[], int] = lambda: DEFAULT_CAPACITY, now: Callable[[], float] = time.time
     ) -> None:
-        """`log_capacity` is asked how many calls `activity` remembers; 0 turns the log off."""
+        """`log_capacity` returns how many calls the activity log keeps; 0 turns the log off."""
         self.log = ActivityLog(log_capacity, changed=self.changed, now=now)
         self._now = now
         self._ids = itertools.count(1)
@@ -194,20 +193,20 @@ class Sessions:
         return session
 
     def detach(self, session: Session) -> None:
-        """Removes a client. Does nothing when it is not attached."""
+        """Removes a client. Does nothing if it is not attached."""
         with self._lock:
             there = self._attached.pop(session.id, None)
         if there is not None:
             self.changed()
 
     def attached(self) -> list[Session]:
-        """The attached clients, oldest first."""
+        """Returns the attached clients, oldest first."""
         with self._lock:
             return list(self._attached.values())
 
     def activity(self, params: ActivityParams, asker: Session | None = None) -> ActivityResult:
-        """The attached clients and their calls. Unless `params.everywhere` is set or `asker` is None, only those of the
-        asker's folders."""
+        """Returns the attached clients and their calls. Unless `params.everywhere` is set or `asker` is None, only
+        those that concern the asker's folders."""
         near = set(asker.workspaces) if asker else set()
         everywhere = params.everywhere or asker is None
         seen = [s for s in self.attached() if everywhere or s is asker or near & set(s.workspaces)]
@@ -235,8 +234,8 @@ class Sessions:
     # ------------------------------------------------------------ asking
 
     def word(self, workspace: str, asker: Session | None) -> Confirm:
-        """The strictest word of the workspace's editors but the asker. One that can show no question and does not
-        forbid to go on without one says nothing."""
+        """Returns the strictest `confirm` among the workspace's editors other than the asker. An editor that cannot
+        show a question counts only if its setting is `always`."""
         others = [(s, s.word(workspace)) for s in self.editors(workspace) if s is not asker]
         return strictest(word for session, word in others if word == "always" or session.can_ask())
 
@@ -248,11 +247,11 @@ class Sessions:
         own: Callable[[Question], Awaitable[Answer]],
         beside: Beside | None = None,
     ) -> Answered:
-        """Brings a question to a person.
+        """Asks a person a question.
 
         If the asker is itself an editor that can ask, it alone is asked, through `own`. Otherwise every editor of the
-        workspace is asked at once and the first answer counts. If none answers, the asker is asked through `own`.
-        With `beside`, the asker is asked at the same time as the editors. Cancelling the task withdraws every question.
+        workspace is asked at once and the first answer counts. If none answers, the asker is asked through `own`. With
+        `beside`, the asker is asked at the same time as the editors. Cancelling the task withdraws every question.
         """
         if asker is not None and asker.can_ask():
             return Answered(await own(question), asker.name)
@@ -264,11 +263,12 @@ class Sessions:
                 return answered
             unanswered = answered.answer == "timeout"
         answer = await own(question)
-        # An editor was asked and did not answer. That is a no, while a call that nobody can be asked about may go on.
+        # An editor was asked and did not answer. That counts as a no, while a call about which nobody can be asked may
+        # continue.
         return Answered("timeout" if answer == "nobody" and unanswered else answer, asker.name if asker else "")
 
     def editors(self, workspace: str) -> list[Session]:
-        """The editors that have the workspace open; if there are none, those that have a folder around it open."""
+        """Returns the editors that have the workspace open; if none has, those that have a folder around it open."""
         root = os.path.realpath(workspace)
         editors = [s for s in self.attached() if s.editor is not None]
         return [s for s in editors if root in s.workspaces] or [s for s in editors if s.covers(root)]
@@ -287,7 +287,7 @@ class Sessions:
             waiting = set(asked)
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                # When two answers arrive together, a no counts before a yes.
+                # If two answers arrive together, a no counts before a yes.
                 for future in sorted(done, key=lambda one: _answer_of(one) == "accept"):
                     said = _answer_of(future)
                     if said not in ("nobody", "timeout"):
@@ -322,7 +322,7 @@ class Sessions:
                 _call_on(session.loop, session.editor.activity_changed)
 
     def summary(self) -> ActivityChanged:
-        """The counts that `sidecar/activityChanged` sends."""
+        """Returns the counts that `sidecar/activityChanged` sends."""
         return ActivityChanged(
             revision=self.log.revision,
             sessions=len(self.attached()),
@@ -359,12 +359,13 @@ class _RemoteDisplay:
 
 
 def _normal(paths: Iterable[str]) -> tuple[str, ...]:
-    """Real paths without repetitions, as the engine names workspaces, so that two doors mean the same folder."""
+    """Returns real paths without repetitions, the form in which the engine names workspaces, so that two doors name a
+    folder alike."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))
 
 
 def shared_progress(progress: Progress, displays: list[WorkDisplay]) -> Progress:
-    """A `Progress` that reports to the caller and to every display."""
+    """Returns a `Progress` that reports to the caller and to every display."""
     if not displays:
         return progress
 
@@ -383,7 +384,7 @@ async def _on_its_loop(session: Session, work: Coroutine[Any, Any, T]) -> T:
 
 
 def _answer_of(future: asyncio.Future[Answer]) -> Answer:
-    """The answer of a finished task; `nobody` when asking failed or was cancelled."""
+    """Returns the answer of a finished task; `nobody` if asking failed or was cancelled."""
     if future.cancelled() or future.exception() is not None:
         return "nobody"
     return future.result()
@@ -393,4 +394,4 @@ def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *argume
     try:
         loop.call_soon_threadsafe(call, *arguments)
     except RuntimeError:
-        return  # the loop is closed, so its client is gone
+        return  # the loop is closed, so its client has gone

@@ -1,9 +1,9 @@
-"""One search over several workspaces: each is asked, and the answers become one ranked list.
+"""Searches several workspaces at once and merges the answers into one ranked list.
 
 A score compares the results of one workspace only: its best result has about the same score whether it answers the
-question or not. What can be compared between workspaces is how likely it is that each has an answer at all
-(`engine/search/rank/confidence.py`). So the score of a merged result is that probability, times how good the result is
-next to the best one of its workspace.
+question or not. What can be compared between workspaces is the probability that each has an answer at all
+(`engine/search/rank/confidence.py`). The score of a merged result is therefore that probability, multiplied by the
+result's score relative to the best one of its workspace.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ AT_ONCE = 4
 """How many workspaces of one call are searched at the same time."""
 
 RequestFor: TypeAlias = Callable[[Workspace], SearchRequest]
-"""What a workspace is asked: its own settings decide what a call leaves open."""
+"""Makes the request to a workspace, whose own settings fill in what the call leaves open."""
 
 
 class _Asked(NamedTuple):
-    """A workspace, and its answer or why it has none."""
+    """A workspace, and its answer or the error that it raised."""
 
     name: str
     answer: SearchAnswer | SidecarError
 
 
 def over_several(tool: ToolSpec, names: Sequence[str], about: str = "") -> ToolSpec:
-    """The search tool with the parameter `workspaces`: names among `names`, none for all of them.
+    """Returns the search tool with the parameter `workspaces`: names among `names`, none for all of them.
 
     `about` ends the parameter's description. The tool raises `InvalidParams` for any other name.
     """
@@ -58,7 +58,8 @@ def over_several(tool: ToolSpec, names: Sequence[str], about: str = "") -> ToolS
 
 
 def unknown_workspace(name: str, known: Sequence[str]) -> InvalidParams:
-    """The error for a name that is none of `known`: the same whether no workspace has it or it is somebody else's."""
+    """Returns the error for a name that is none of `known`. It does not reveal whether somebody else has a workspace of
+    that name."""
     yours = ", ".join(map(shown.quoted, known))
     return InvalidParams(
         f"There is no workspace {shown.quoted(name)}. {f'There are: {yours}.' if yours else ''}".strip()
@@ -66,10 +67,10 @@ def unknown_workspace(name: str, known: Sequence[str]) -> InvalidParams:
 
 
 def search_several(context: Context, request_for: RequestFor) -> SearchAnswer:
-    """The merged answer of the workspaces in `context.several`; each hit has its workspace.
+    """Returns the merged answer of the workspaces in `context.several`; each hit names its workspace.
 
-    A workspace that cannot answer is named in the notice. Raises the first one's error if none answers, and what every
-    workspace would raise: `InvalidParams` and `Cancelled`.
+    A workspace that cannot answer is named in the notice. If none answers, raises the first one's error.
+    `InvalidParams` and `Cancelled`, which every workspace would raise, are raised at once.
     """
     wanted: list[SearchRequest] = []
 
@@ -118,7 +119,8 @@ def _merged(
 
 
 def _ranked(answers: Mapping[str, SearchAnswer]) -> list[Hit]:
-    """Every hit with its workspace, best first. Equal scores keep the order of the workspaces, then that of each."""
+    """Returns every hit with its workspace, best first. Hits with equal scores keep the order of the workspaces, then
+    that within each."""
     known = all(answer.confidence is not None for answer in answers.values() if answer.hits)
     placed = [
         replace(hit, workspace=name, score=_comparable(answer, hit) if known and len(answers) > 1 else hit.score)
@@ -134,7 +136,7 @@ def _comparable(answer: SearchAnswer, hit: Hit) -> float:
 
 
 def _notice(answers: Mapping[str, SearchAnswer], failures: Mapping[str, SidecarError]) -> str:
-    """What is to be said of each workspace, behind its name: its own notice, or why it was not searched."""
+    """Returns a sentence for each workspace, behind its name: its own notice, or why it was not searched."""
     said = [f"{shown.quoted(name)}: {answer.notice}" for name, answer in answers.items() if answer.notice]
     for name, error in failures.items():
         why = "no index." if isinstance(error, IndexNotFound) else error.user_message

@@ -1,8 +1,8 @@
 """One engine for many sessions, each with its own settings. Decision: docs/decisions/0005-one-daemon.md.
 
 The settings in `OWN` are always each session's own. The other settings shape the index, so one session decides them for
-each workspace: the first that sets any of them, and when it leaves, the next. A session without settings therefore
-never overrides an editor's, and two sessions never switch one index back and forth.
+each workspace: the first session that sets any of them and, when it leaves, the next. A session without settings
+therefore never overrides an editor's, and two sessions never switch one index back and forth.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ OF_THE_PROCESS = frozenset(one.key for one in DECLARATIONS if one.decided_by == 
 
 @dataclass(eq=False)
 class _Claim:
-    """One session's settings. `read` returns the settings as they would be if it were alone; `sets` are the keys it
-    sets, without `OWN`; `offline` is its own `offline`, None if it leaves that to the settings files."""
+    """One session's settings. `read` returns the settings as they would be if the session were alone; `sets` are the
+    keys it sets, without `OWN` and `OF_THE_PROCESS`; `offline` is its own `offline`, None if it leaves that to the
+    settings files."""
 
     read: Callable[[Path], Settings]
     sets: frozenset[str]
@@ -42,7 +43,7 @@ class SharedEngine:
     """Makes `View`s: `Workspaces` that share the open indexes and the loaded models. Thread-safe."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        """`env` must not hold settings of the client that started this process."""
+        """`env` must not contain settings of the client that started this process."""
         self._env = env
         self._user_file = user_config_file(env)
         self._home = data_home(env)
@@ -53,7 +54,8 @@ class SharedEngine:
         self._engine: OpenWorkspaces | None = None
 
     def open(self, flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> View:
-        """The workspaces as a session with these settings sees them. Closing the view leaves the engine open."""
+        """Returns the workspaces as a session with these settings sees them. Closing the view leaves the engine
+        open."""
         read = self._reader(flags, editor, env)
         alone = load_settings(None, None, env, editor, flags)
         sets = frozenset(key for key, origin in alone.origins.items() if origin != "default")
@@ -61,7 +63,7 @@ class SharedEngine:
         return View(self, _Claim(read, sets - OWN - OF_THE_PROCESS, offline))
 
     def get(self, root: str) -> Workspace:
-        """As `Workspaces.get`; the first call builds the engine."""
+        """Like `Workspaces.get`; the first call builds the engine."""
         with self._opening:
             if self._engine is None:
                 self._engine = self._make()
@@ -76,10 +78,10 @@ class SharedEngine:
             engine.close()
 
     def settings(self, config: Path, latest: _Claim | None = None) -> Settings:
-        """The settings in force for the index with this config.json, once `latest` has claimed it too.
+        """Returns the settings in force for the index with this config.json, once `latest` has claimed it too.
 
-        It is offline as soon as one session that uses it is. Every search asks, so the files are looked at once, or
-        twice if sessions differ about `offline`, however many sessions there are.
+        The index is offline as soon as one session that uses it is. Every search calls this, so the files are checked
+        once, or twice if sessions differ about `offline`, however many sessions there are.
         """
         claims = self._claims_of(config, latest)
         held = next((claim.read for claim in claims if claim.sets), self._plain)(config)
@@ -87,13 +89,13 @@ class SharedEngine:
         return replace(held, offline=True) if forbidden else held
 
     def config_of(self, root: str) -> Path:
-        """The path of the config.json of this workspace's index."""
+        """Returns the path of the config.json of this workspace's index."""
         from sidecar.engine.index.layout import IndexLayout
 
         return IndexLayout(self._home, root).config
 
     def claim(self, config: Path, claim: _Claim) -> None:
-        """Adds a session's settings for an index, after those already there."""
+        """Adds a session's settings for an index, after those of earlier sessions."""
         with self._lock:
             claims = self._claims.setdefault(config, [])
             if claim not in claims:
@@ -138,7 +140,7 @@ class View(Workspaces):
         self._used: set[Path] = set()
 
     def get(self, root: str) -> Workspace:
-        """As `Workspaces.get`; the first call for a workspace claims its settings."""
+        """Like `Workspaces.get`; the first call for a workspace claims its settings."""
         config = self._shared.config_of(root)
         if config not in self._used:
             self._shared.claim(config, self._claim)
@@ -146,15 +148,15 @@ class View(Workspaces):
         return self._shared.get(root)
 
     def ignored(self, root: str) -> dict[str, tuple[object, object]]:
-        """The settings of this session that another session's override in a workspace: by key, its own value and the
-        one in force."""
+        """Returns the settings of this session that another session's override in a workspace: by key, its own value
+        and the one in force."""
         config = self._shared.config_of(root)
         own = self._claim.read(config).as_config()
         held = self._shared.settings(config, self._claim).as_config()
         return {key: (_at(own, key), _at(held, key)) for key in self._claim.sets if _at(own, key) != _at(held, key)}
 
     def problems(self, root: str) -> tuple[str, ...]:
-        """What is wrong with this session's own settings, and which of them have no effect."""
+        """Returns the problems of this session's own settings, and which of them have no effect."""
         own = self._claim.read(self._shared.config_of(root))
         held = "in the daemon, for an attached editor or agent"
         return (
@@ -171,7 +173,7 @@ class View(Workspaces):
         )
 
     def close(self) -> None:
-        """Gives up the session's claims on settings."""
+        """Withdraws the session's claims on settings."""
         for config in self._used:
             self._shared.yield_up(config, self._claim)
         self._used.clear()

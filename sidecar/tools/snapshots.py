@@ -1,6 +1,6 @@
-"""Team snapshots for the shell: making one of an index, and sending one to where the team finds it.
+"""Team snapshots for the shell: making a snapshot of an index, and sending one to the team's folder or server.
 
-No agent can call these: they are in no list of tools, because a snapshot holds what the sources hold.
+No agent can call these: they are in no list of tools, because a snapshot contains what the sources contain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class MakeParams(Params):
 
 
 class MadeSnapshot(CamelResult):
-    """The snapshot that was made. `left_out`: indexed files that it does not hold, which each checkout reads itself."""
+    """The snapshot that was made. `left_out`: the number of indexed files that it does not contain; each checkout reads
+    these itself."""
 
     path: str
     commit: str
@@ -43,18 +44,18 @@ class MadeSnapshot(CamelResult):
     left_out: int
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield f"{megabytes(self.bytes)} {shown.path(self.path)}"
         held = f"commit {self.commit[:10]}: {count(self.files, 'file')}, {count(self.chunks, 'chunk')}"
         yield f"{held}, {count(self.left_out, 'file')} left to each checkout" if self.left_out else held
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error."""
+        """Yields the notes that a shell prints on standard error."""
         yield AS_SECRET
 
 
 def make_snapshot(context: Context, params: MakeParams) -> MadeSnapshot:
-    """Makes a snapshot of the index as it is."""
+    """Makes a snapshot of the index in its present state."""
     key = Path(params.key) if params.key else None
     made = context.workspace.make_snapshot(Path(params.out), params.texts, key, context.progress, context.cancelled)
     return MadeSnapshot(
@@ -81,7 +82,7 @@ MAKE_SNAPSHOT = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What `sidecar snapshot push` did."""
+    """The outcome of `sidecar snapshot push`."""
 
     commit: str
     size: int
@@ -93,12 +94,12 @@ class Pushed:
         return {"commit": self.commit, "bytes": self.size, "target": self.target}
 
     def as_lines(self) -> Iterator[Line]:
-        """One line."""
+        """Yields one line: the size, the commit and the target."""
         yield f"{megabytes(self.size)} of commit {self.commit[:10]} are at {shown.path(self.target)}"
 
 
 class OwnSnapshots:
-    """The snapshots that were made on this machine, and where they are sent."""
+    """The snapshots that were made on this machine, and the settings for sending them."""
 
     def __init__(self, flags: Mapping[str, object], env: Mapping[str, str] | None = None) -> None:
         known = own_environment() if env is None else env
@@ -106,7 +107,7 @@ class OwnSnapshots:
         self._settings = load_settings(None, user_config_file(known), known, {}, flags)
 
     def push(self, folder: Path, target: str) -> Pushed:
-        """Sends the newest snapshot of a folder. Raises what `engine.team.push.push` raises."""
+        """Sends the newest snapshot of a folder. Raises the errors of `engine.team.push.push`."""
         from sidecar.engine.team.push import push
 
         return Pushed(*push(folder, target, self._settings))

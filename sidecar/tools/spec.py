@@ -1,7 +1,6 @@
-"""What a tool is: one frozen `ToolSpec` from which schemas, requests, commands and documentation are derived.
+"""One frozen `ToolSpec` per tool, from which schemas, requests, commands and documentation are derived.
 
-The tools themselves are in one file per family, the rule for when to ask in `service.py`, validation messages in
-`validate.py`.
+Each family's tools are in a file of their own; `service.py` decides when to ask, `validate.py` has validation messages.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ DESCRIPTIONS = Path(__file__).parent / "descriptions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked before a tool runs.
+    """The question that a person answers before a tool runs.
 
-    `id` is the same when the same call is repeated. `message` names the asker and the workspace; `detail` says what
-    will be lost or take time; `accept` and `decline` are button titles. `title` is the question in sidecar's own words
-    alone, for the person whose own call it is, and for a surface that shows `asker` (what the asker calls itself,
-    quoted; empty when it gives no name) apart from it; by default it is `message`. All of them are made safe to show as
-    they are. `only_always`: the call itself is a person's wish, so it is asked only if the setting `confirm` says
+    `id` is the same if the same call is repeated. `message` names the asker and the workspace; `detail` says what will
+    be lost or take time; `accept` and `decline` are button titles. `title` is the question in sidecar's own words
+    alone, for the person whose own call it is, and for a surface that shows `asker` (the asker's own name for itself,
+    quoted; empty if it gives none) separately; the default is `message`. All of them are made safe to show.
+    `only_always`: the call itself is a person's wish, so the question is asked only if the setting `confirm` is
     `always`.
     """
 
@@ -56,24 +55,24 @@ class Question:
 
 
 PLAIN_NAME = "^[A-Za-z0-9_-]+$"
-"""What a name that may become part of a path consists of, as a JSON schema pattern."""
+"""JSON schema pattern of a name that may become part of a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedAs:
-    """Annotates a parameter, or the entries of one: the error that whatever is wrong with its value raises."""
+    """Annotates a parameter, or the entries of one, with the error that any invalid value raises."""
 
     error: type[InvalidParams]
 
 
 class Params(BaseModel):
-    """Base class of the parameters of a tool. JSON types are taken strictly and unknown names are refused."""
+    """Base class of the parameters of a tool. JSON types are checked strictly and unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def widened(params: type[Params], **fields: Any) -> type[Params]:
-    """The parameters with further ones, each given as `(type, Field(...))`."""
+    """Returns the parameters with further ones, each given as `(type, Field(...))`."""
     made: Any = create_model(params.__name__, __base__=params, **fields)
     made.__doc__ = params.__doc__
     return cast("type[Params]", made)
@@ -89,13 +88,13 @@ Meaning: TypeAlias = "Callable[[Mapping[str, object]], ToolSpec | None]"
 class ToolSpec:
     """One tool.
 
-    `question` returns what to ask before the tool runs, or None; it raises errors that the tool would raise (such as
-    `IndexExists`), so that nobody is asked for nothing. `declined` makes the result when the answer is no.
+    `question` returns the question to ask before the tool runs, or None; it raises the errors that the tool would raise
+    (such as `IndexExists`), so that no person is asked in vain. `declined` makes the result if the answer is no.
     `parameter_aliases` maps accepted names of parameters to the real ones. `other_results` are shapes that `run` may
     return instead of `result`, such as the compact form of a search. `described_in` is the name of the description
-    file, without `.md`, where it differs from `name`. `rest` are further paths that answer GET; a path that two enabled
-    tools claim goes to the one listed later. `alongside`: the tool writes, but can run during a build of the index.
-    `meaning` chooses the tool that the arguments mean when two tools share a name.
+    file, without `.md`, if it differs from `name`. `rest` are further paths that answer GET; a path that two enabled
+    tools claim belongs to the one listed later. `alongside`: the tool writes, but can run during a build of the index.
+    `meaning` chooses between two tools that share a name, by the arguments.
     """
 
     name: str
@@ -119,23 +118,23 @@ class ToolSpec:
     meaning: Meaning | None = None
 
     def meant_by(self, arguments: object) -> ToolSpec:
-        """The tool that these arguments mean. Its dialect, `read_only` and `alongside` apply to the call."""
+        """Returns the tool that these arguments fit. Its dialect, `read_only` and `alongside` apply to the call."""
         chosen = self.meaning(arguments) if self.meaning and isinstance(arguments, Mapping) else None
         return chosen or self
 
     @property
     def id(self) -> str:
-        """The name, or where two tools share it, the name of the description file."""
+        """The name, or the name of the description file if two tools share the name."""
         return self.described_in or self.name
 
     @property
     def lsp_method(self) -> str:
-        """The LSP request, such as `sidecar/searchCode`."""
+        """The LSP request of the tool, such as `sidecar/searchCode`."""
         return f"sidecar/{camel(self.name)}"
 
     @property
     def title(self) -> str:
-        """The name as a person reads it, such as `Search code`."""
+        """The name in the form that people read, such as `Search code`."""
         return self.name.replace("_", " ").capitalize()
 
     @cached_property
@@ -150,23 +149,24 @@ class ToolSpec:
 
     @cached_property
     def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The schemas that an agent is shown, computed once: `input_schema()`, of the tools that every agent gets
-        without what goes without saying, and `output_schema()`. Do not modify them."""
+        """The schemas that an agent is shown, computed once: `input_schema()`, shortened by `thrifty` for the tools
+        that every agent gets, and `output_schema()`. Do not modify them."""
         parameters = self.input_schema()
         return thrifty(parameters) if self.family == CODE_SEARCH.name else parameters, self.output_schema()
 
     def input_schema(self) -> dict[str, Any]:
-        """JSON schema of the parameters, without references; `additionalProperties` is false."""
+        """Returns the JSON schema of the parameters, without references; `additionalProperties` is false."""
         schema = _bare(self.params.model_json_schema())
         inlined: dict[str, Any] = _inlined(schema, schema.pop("$defs", {}))
         return inlined
 
     def output_schema(self) -> dict[str, Any]:
-        """JSON schema that covers every result shape: one object that requires only the fields all shapes require."""
+        """Returns a JSON schema that covers every result shape: one object that requires only the fields that all
+        shapes require."""
         return _merged(list(self.result_schemas().values()))
 
     def result_schemas(self) -> dict[str, dict[str, Any]]:
-        """JSON schema of each result shape, by the name of its class."""
+        """Returns the JSON schema of each result shape, by the name of its class."""
         shapes = (self.result, *self.other_results)
         return {shape.__name__: _bare(shape.model_json_schema(by_alias=True)) for shape in shapes}
 
@@ -174,7 +174,7 @@ class ToolSpec:
 _LENGTHS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
 _BOUNDS = frozenset({"minimum", "maximum"})
 _NO_LIMIT = 1000
-"""A greatest value from which on a bound tells an agent nothing."""
+"""A maximum from which on a bound tells an agent nothing useful."""
 
 
 def _bare(schema: dict[str, Any]) -> dict[str, Any]:
@@ -206,11 +206,11 @@ def _plain(node: Any) -> Any:
 
 
 def thrifty(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of parameters for an agent, which pays for every word.
+    """Returns a schema of parameters for an agent, which pays for every word.
 
-    Left out are defaults that are the same as nothing, how long texts and lists may be, and bounds that no honest call
-    meets: a call beyond them is refused with a sentence that names them. So are examples: the description of the tool
-    has one that shows several parameters.
+    It omits defaults that equal an absent value, lengths of texts and lists, and bounds that no sensible call reaches:
+    a call beyond them is refused with a sentence that names them. It omits examples too: the tool's description has one
+    that shows several parameters.
     """
     properties = {name: _thrifty(field) for name, field in schema.get("properties", {}).items()}
     return {**schema, "properties": properties}
@@ -224,7 +224,7 @@ def _thrifty(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
-    """Replaces each reference by what it refers to, because not every host follows references."""
+    """Replaces each reference with the schema it refers to, because not every host follows references."""
     if isinstance(node, list):
         return [_inlined(item, definitions) for item in node]
     if not isinstance(node, dict):

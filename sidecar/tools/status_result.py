@@ -77,15 +77,15 @@ class StatusUpgrade(CamelResult):
     note: str | None = None
 
     def sentence(self) -> str:
-        """As in `minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`."""
+        """Returns a sentence such as `minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`."""
         left = "" if self.seconds_left is None else f", about {self.seconds_left} s left"
         note = "" if self.note is None else f" ({self.note})"
         return f"{self.model.partition('@')[0]}: {self.percent} % of {count(self.total, 'chunk')}{left}{note}"
 
 
 class StatusOrigin(CamelResult):
-    """The team snapshot that the index started from: its commit, when it was made by its maker's clock, its source, how
-    many files it held and how many of them were taken over."""
+    """The team snapshot that the index started from: its commit, the time of its making by its maker's clock, its
+    source, how many files it contained and how many of them were taken over."""
 
     commit: str
     made: str
@@ -94,25 +94,26 @@ class StatusOrigin(CamelResult):
     taken: int
 
     def sentence(self) -> str:
-        """As in `snapshot of commit 0123456789, made 2026-11-23T04:00:00+00:00: 980 of 982 files`."""
+        """Returns a text such as `snapshot of commit 0123456789, made 2026-11-23T04:00:00+00:00: 980 of 982 files`."""
         return f"snapshot of commit {self.commit[:10]}, made {self.made}: {self.taken} of {count(self.files, 'file')}"
 
 
 class IndexStatus(CamelResult):
-    """The state of an index. Counts are left out while there is no index.
+    """The state of an index. Counts are left out if no index exists.
 
-    `ready`: it holds what it can hold, and searches work. `indexing`: this process or another one builds it.
-    `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
-    `not_found`: there is none. `notice` is what a search would say of its answer now; null if it would say nothing.
-    `behind`: files have changed since, or may have, and the index does not have that yet. `workspace_files`: how many
-    files belong in the index; `missing` counts, by reason, those that are not in it. `unfinished`: it is incomplete and
-    has never been complete, and `create_index` goes on with it; one that was complete completes itself.
+    `ready`: the index is as complete as it can be, and searches work. `indexing`: this process or another one builds
+    it. `incomplete`: some files have not been read, and no process is reading them. `failed`: the index cannot be read,
+    or searches fail. `not_found`: no index exists. `notice` is what a search would say about its answer now; null if it
+    would say nothing. `behind`: files have changed, or may have, and the index does not reflect that yet.
+    `workspace_files`: how many files belong in the index; `missing` counts, by reason, those that are not in it.
+    `unfinished`: the index is incomplete and has never been complete, and `create_index` continues it; one that was
+    complete once completes itself.
 
     `words_only`: the index is whole, but no model can be loaded, so only words are found; `warning` says why.
 
     `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
-    allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers in the meantime and the index is
-    complete. `patterns`: the index was made by search_index and holds only what these patterns name, at most 50 of
+    allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers until it ends, and the index is
+    complete. `patterns`: the index was made by search_index and contains only what these patterns name, at most 50 of
     them; `pattern_count` is the number of all.
     """
 
@@ -160,7 +161,7 @@ class IndexStatus(CamelResult):
     origin: StatusOrigin | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield from pairs(self._facts())
         for problem in self.problems or ():
             yield ((BAD, f"  setting {problem}"),)
@@ -218,7 +219,7 @@ class IndexStatus(CamelResult):
         return ", ".join(map(shown.path, patterns)) + (f" and {more:,} more" if more > 0 else "")
 
     def _model(self) -> str:
-        """Before the model is loaded, only the setting is known of the device."""
+        """Returns the model and the device; before the model is loaded, only the setting of the device is known."""
         where = ", device auto" if self.device == "auto" else f" on {self.device or '?'}"
         return f"{self.model or '?'}{where}{'' if self.model_upgrade is None else ' answers meanwhile'}"
 
@@ -229,7 +230,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:
-    """The engine's answer as the tool returns it. Lists of files have at most 50 entries; the counts are of all
+    """Returns the engine's answer as the tool's result. Lists of files have at most 50 entries; the counts are of all
     files."""
     status = IndexStatus(
         status=answer.status,
@@ -315,7 +316,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
 
 
 def readable_size(size: int) -> str:
-    """A number of bytes as a person reads it: `45MB`, `1.2GB`, `512B`."""
+    """Formats a number of bytes for a person: `45MB`, `1.2GB`, `512B`."""
     amount = float(size)
     for unit in ("B", "KB", "MB", "GB"):
         if amount < 1024 or unit == "GB":

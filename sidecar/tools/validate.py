@@ -1,8 +1,8 @@
 """Turns a call's arguments into a tool's parameters, or raises an `InvalidParams` that names field, reason and range.
 
-A fault of a search query or a glob raises the error that the parameter names (`RefusedAs`).
+An invalid search query or glob raises the error that the parameter names (`RefusedAs`).
 
-What the schema cannot express (a blank query, a malformed glob) is checked by the tool.
+Rules that the schema cannot express (no blank query, no malformed glob) are checked by the tool.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sidecar.errors import InvalidParams
 from sidecar.tools.spec import PLAIN_NAME, Params, RefusedAs, ToolSpec
 
 _MADE_OF = {PLAIN_NAME: ": letters, digits, hyphens and underscores"}
-"""What the patterns of texts mean, in words."""
+"""The meaning of the patterns of texts, in words."""
 
 
 def validate(tool: ToolSpec, arguments: Mapping[str, object]) -> Params:
-    """The tool's parameters. `null` counts as not given. Raises `InvalidParams`."""
+    """Returns the tool's parameters. `null` counts as not given. Raises `InvalidParams`."""
     if not isinstance(arguments, Mapping):
         raise InvalidParams(f"The parameters of {tool.name} must be one JSON object.")
     given = _renamed(tool, {name: value for name, value in arguments.items() if value is not None})
@@ -55,7 +55,7 @@ def _explained(tool: ToolSpec, error: ValidationError) -> InvalidParams:
 
 
 def _refused_as(tool: ToolSpec, loc: tuple[int | str, ...]) -> type[InvalidParams]:
-    """The error for a problem with the parameter at `loc`, or with an entry of it."""
+    """Returns the error for a problem with the parameter at `loc`, or with an entry of it."""
     field = tool.params.model_fields.get(str(loc[0])) if loc else None
     if field is None:
         return InvalidParams
@@ -65,15 +65,15 @@ def _refused_as(tool: ToolSpec, loc: tuple[int | str, ...]) -> type[InvalidParam
 
 
 def _marks_inside(annotation: Any) -> Iterator[object]:
-    """What annotates the parts of a type, at any depth."""
+    """Yields the annotations of the parts of a type, at any depth."""
     for part in get_args(annotation):
         yield from getattr(part, "__metadata__", ())
         yield from _marks_inside(part)
 
 
 def _place(loc: tuple[int | str, ...], schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The dotted name of the parameter at `loc`, and the schema of the fields beside it. Entries of a list have no name
-    of their own."""
+    """Returns the dotted name of the parameter at `loc`, and the schema of the fields beside it. Entries of a list have
+    no name of their own."""
     if not loc:
         return "parameters", schema
     around, depth = schema, 1
@@ -116,7 +116,7 @@ def _shown(value: object) -> str:
 
 
 def describe(field: Mapping[str, Any]) -> str:
-    """The JSON schema of one parameter in words, such as `a whole number from 1 to 50`."""
+    """Describes the JSON schema of one parameter in words, such as `a whole number from 1 to 50`."""
     if "enum" in field:
         return "one of " + ", ".join(f'"{choice}"' for choice in field["enum"])
     if "anyOf" in field:

@@ -1,6 +1,6 @@
-"""Whose word counts when a tool wants to ask a person. Decision: docs/decisions/0013-whose-word-counts.md.
+"""Whose setting `confirm` counts when a tool wants to ask a person. Decision: docs/decisions/0013-whose-word-counts.md.
 
-Who is then asked, and how, is in `sessions.py` and in each surface.
+`sessions.py` and each surface then decide who is asked, and how.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _STRICTNESS: tuple[Confirm, ...] = ("never", "auto", "always")
 class Words(NamedTuple):
     """The setting `confirm` of one session in one workspace.
 
-    `user`: as the user's settings file has it, or the default; the workspace's settings can only have made it stricter.
-    `own`: with everything that the session brings along: environment, options and the editor's settings.
+    `user`: from the user's settings file, or the default; the workspace's settings can only have made it stricter.
+    `own`: with everything that the session adds: environment, options and the editor's settings.
     """
 
     user: Confirm
@@ -25,23 +25,23 @@ class Words(NamedTuple):
 
     @classmethod
     def of(cls, word: Confirm) -> Words:
-        """The user's word, to which the session adds nothing."""
+        """Makes the words of a session that adds nothing to the user's setting."""
         return cls(word, word)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a call. `person`: somebody at an editor or at a terminal; `script`: a shell without a terminal;
-    `agent`: a program at another door. `yes`: a script says that the answer to every question is yes."""
+    """The kind of caller. `person`: somebody at an editor or at a terminal; `script`: a shell without a terminal;
+    `agent`: a program at another door. `yes`: a script that answers every question with yes."""
 
     kind: Literal["person", "script", "agent"] = "person"
     yes: bool = False
 
     def word(self, words: Words) -> Confirm:
-        """The word that counts for this caller.
+        """Returns the setting that counts for this caller.
 
-        A person may say anything. A script may loosen what a machine without a person needs loosened, but not the
-        user's `always`. An agent may only make it stricter.
+        A person may choose any. A script may loosen `auto`, since no person can answer for it, but not the user's
+        `always`. An agent may only make it stricter.
         """
         if self.kind == "person":
             return words.own
@@ -56,5 +56,5 @@ AGENT = Caller("agent")
 
 
 def strictest(words: Iterable[Confirm]) -> Confirm:
-    """The one that asks most; `never` if there is none."""
+    """Returns the setting that asks most; `never` if there are no words."""
     return max(words, key=_STRICTNESS.index, default="never")

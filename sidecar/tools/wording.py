@@ -1,8 +1,9 @@
-"""Names commands as the caller of each door has them.
+"""Replaces names of tools in sentences with the commands that the caller of each door knows.
 
-The engine and the tools write a command in a sentence as a tool's name between backticks: "Run `create_index` first."
-A door never shows that: the service gives every error and every sentence of a result to the `Wording` of the caller's
-door. Names of tools that are not advice to run something stand without backticks and stay as they are. Cheap to import.
+The engine and the tools write a command in a sentence as a tool's name between backticks: "Run `create_index` first." A
+door never shows that: the service passes every error and every sentence of a result through the `Wording` of the
+caller's door. Names of tools that are not advice to run something have no backticks and stay. The module is cheap to
+import.
 """
 
 from __future__ import annotations
@@ -65,32 +66,32 @@ PALETTE: Mapping[str, str] = MappingProxyType(
 """The title of the extension's command for each tool that has one."""
 
 _COMMAND = re.compile(r'"[^"]*"|`([a-z]+(?:_[a-z]+)+)`')
-"""What is quoted stays as somebody else has written it; `shown.quoted` leaves no quotation mark inside it."""
+"""Quoted text comes from somebody else and stays; `shown.quoted` leaves no quotation mark inside it."""
 
 
 class Wording:
-    """Puts sentences into the words of the callers of one door. `tools` are the names of the tools that they have."""
+    """Rewrites sentences for the callers of one door. `tools` are the names of the tools that they have."""
 
     def __init__(self, door: Door, tools: Collection[str]) -> None:
         self._door = door
         self._tools = frozenset(tools)
 
     def __call__(self, sentence: str) -> str:
-        """The sentence with the caller's own command in place of each tool's name between backticks."""
+        """Returns the sentence with each tool's name between backticks replaced by the caller's own command."""
         return _COMMAND.sub(lambda found: (found[1] and self._command(found[1])) or found[0], sentence)
 
     def _command(self, tool: str) -> str:
-        """How the caller runs the tool; empty if there is no such tool."""
+        """Returns how the caller runs the tool; empty if no such tool exists."""
         if self._door == "shell":
             return in_a_shell(tool) if tool in SHELL or tool in self._tools else ""
         if tool not in self._tools:
             return f"{in_a_shell(tool)} in a terminal" if tool in SHELL else ""
         if self._door == "rest":
             return f"POST /tools/{tool}"
-        # An editor without the extension has no palette, but can execute the command of the tool's name.
+        # An editor without the extension has no palette, but can execute the command with the tool's name.
         return f'"Sidecar: {PALETTE[tool]}" ({tool})' if self._door == "lsp" and tool in PALETTE else tool
 
 
 def in_a_shell(tool: str) -> str:
-    """The shell's command that runs a tool, between backticks."""
+    """Returns the shell's command that runs a tool, between backticks."""
     return f"`sidecar {SHELL.get(tool) or f'call {tool}'}`"

@@ -1,1 +1,1 @@
-"""Concurrency tools that know nothing of indexes: fair slots, locks, stages, memos and usage counts."""
+"""Tools for concurrency that do not depend on the index: fair slots, locks, stages, memos and usage counts."""

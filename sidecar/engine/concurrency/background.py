@@ -1,4 +1,4 @@
-"""Runs one call on its own thread, for a caller that works on and takes the result later."""
+"""Runs one call on its own thread, for a caller that continues and takes the result later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def beside(work: Callable[[], _T]) -> Future[_T]:
-    """Starts `work` at once. Result and exception are in the future, and are lost if nobody asks for them."""
+    """Starts `work` at once. The future gets its result or exception, which is lost if the caller never asks for it."""
     future: Future[_T] = Future()
 
     def run() -> None:

@@ -27,8 +27,8 @@ class FairSlots:
     def taking(self, cancelled: IsCancelled) -> Iterator[IsCancelled]:
         """Holds a slot within the block, and yields a replacement for `cancelled` to be called before each batch.
 
-        The call gives the slot to jobs that wait, and waits for the next turn. If `cancelled` is true while waiting,
-        the block runs without a slot, and is expected to end at its next check.
+        The call gives the slot to a waiting job, and waits for the next turn. If `cancelled` becomes true while it
+        waits, the block runs without a slot, and should end at its next check.
         """
         turn = _Slot(self, cancelled)
         turn.take()
@@ -38,7 +38,7 @@ class FairSlots:
             turn.give_up()
 
     def wait(self, ticket: object, cancelled: IsCancelled) -> bool:
-        """Waits for a slot in the order of the calls. Returns False, without a slot, if cancelled."""
+        """Waits for a slot, first come, first served. Returns False, without a slot, if cancelled."""
         with self._changed:
             self._waiting.append(ticket)
             try:

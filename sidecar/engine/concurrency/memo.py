@@ -1,4 +1,4 @@
-"""Values that are computed at first use from something immutable, and kept as long as that lives."""
+"""Values that are computed at first use from something immutable, and kept for as long as it lives."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 class Memo:
     """Holds at most one value per type.
 
-    Thread-safe: two threads may compute the same value, and both get the first one. The memo of the next revision
-    (`successor`) starts empty. A value made by `carried` is handed to the next call that makes one of the same type,
-    which then has to compute only what has changed.
+    Thread-safe: two threads may compute the same value, and both get the one that was stored first. The memo of the
+    next revision (`successor`) starts empty. A value made by `carried` is passed to the next call that makes one of the
+    same type, which then has to compute only what has changed.
     """
 
     def __init__(self, latest: dict[type, object] | None = None) -> None:
@@ -21,14 +21,14 @@ class Memo:
         self._latest: dict[type, object] = {} if latest is None else latest
 
     def get(self, kind: type[T], make: Callable[[], T]) -> T:
-        """The value of this type; `make` computes it if there is none yet."""
+        """Returns the value of this type; `make` computes it at the first call."""
         found = self._made.get(kind)
         if found is None:
             found = self._made.setdefault(kind, make())
         return cast(T, found)
 
     def carried(self, kind: type[T], make: Callable[[T | None], T]) -> T:
-        """Like `get`, but `make` gets the value last made, for this or an earlier revision, or None."""
+        """Like `get`, but `make` gets the value that was made last, for this or an earlier revision, or None."""
         found = self._made.get(kind)
         if found is None:
             found = self._made.setdefault(kind, make(cast("T | None", self._latest.get(kind))))
@@ -36,5 +36,5 @@ class Memo:
         return cast(T, found)
 
     def successor(self) -> Memo:
-        """An empty memo for the next revision of the same thing."""
+        """Returns an empty memo for the next revision of the same thing."""
         return Memo(self._latest)

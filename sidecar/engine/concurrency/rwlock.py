@@ -1,4 +1,4 @@
-"""A lock that lets many threads write into the current generation, or one of them swap it while no other writes."""
+"""A lock that lets many threads write into the current generation, or one thread swap it while no other writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _LOOK_S = 0.1
 
 
 class RwLock:
-    """Thread-safe. A thread that waits for exclusive access does not hold up new writers."""
+    """Shared access for writers, exclusive access for a swap. Thread-safe. A thread that waits for exclusive access
+    does not block new writers."""
 
     def __init__(self) -> None:
         self._changed = make_condition(Rank.GENERATION_WRITERS)
@@ -22,7 +23,7 @@ class RwLock:
 
     @contextmanager
     def writing(self, cancelled: IsCancelled = never_cancelled) -> Iterator[None]:
-        """Shared access within the block. Raises Cancelled if cancelled while waiting."""
+        """Gives shared access within the block. Raises Cancelled if cancelled while waiting."""
         with self._changed:
             self._wait(lambda: not self._alone, cancelled)
             self._writers += 1
@@ -35,7 +36,7 @@ class RwLock:
 
     @contextmanager
     def alone(self, cancelled: IsCancelled) -> Iterator[None]:
-        """Exclusive access within the block. Raises Cancelled if cancelled while waiting."""
+        """Gives exclusive access within the block. Raises Cancelled if cancelled while waiting."""
         with self._changed:
             self._wait(lambda: not self._alone and not self._writers, cancelled)
             self._alone = True

@@ -18,7 +18,7 @@ class _Channel:
         self._stop = stop
 
     def put(self, item: Any) -> bool:
-        """Waits for a free place. Returns False if stopped before there is one."""
+        """Waits for space in the queue. Returns False if stopped before."""
         while not self._stop.is_set():
             try:
                 self._queue.put(item, timeout=0.1)

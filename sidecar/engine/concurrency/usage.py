@@ -38,19 +38,19 @@ class Usage:
                 self._last = self._now()
 
     def calm(self, for_s: float) -> bool:
-        """Whether there is no use now, and has been none for `for_s` seconds."""
+        """Whether the workspace is unused now, and has been for `for_s` seconds."""
         with self._lock:
             return not self._uses and self._now() - self._last >= for_s
 
     @contextmanager
     def resting(self, after_s: float) -> Iterator[bool]:
-        """Yields whether there has been no use for `after_s` seconds. No use can begin until the block ends."""
+        """Yields whether the workspace has been unused for `after_s` seconds. No use can begin until the block ends."""
         with self._lock:
             yield not self._uses and self._now() - self._last >= after_s
 
 
 class HasUsage(Protocol):
-    """An object whose methods `counted` can decorate."""
+    """An object with methods that `counted` can decorate."""
 
     usage: Usage
 
@@ -70,7 +70,7 @@ def counted(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
 
 
 def give_memory_back() -> None:
-    """Asks the C allocator to return free memory to the system. Does nothing where that is impossible."""
+    """Asks the C allocator to return free memory to the system. Does nothing if that is impossible."""
     with contextlib.suppress(OSError, AttributeError, TypeError):
         trim: Any = ctypes.CDLL(None).malloc_trim
         trim(0)

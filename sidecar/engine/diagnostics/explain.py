@@ -1,4 +1,5 @@
-"""Why a path is or is not in the index: the rules of the walk and of the content, staleness, the last error."""
+"""Explains why a path is or is not in the index: the rules of the walk and of the content, staleness, the last
+error."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _UNREAD = (Rule.BINARY, Rule.ENCODING)
 def explain_path(files: WorkspaceFiles, path: str, generation: Generation | None) -> Explanation:
     """Explains `path`, which is relative to the root.
 
-    Reads the file, because its content may be the reason to leave it out. `generation` is None if there is no index.
+    Reads the file, because its content may be the reason to leave it out. `generation` is None if no index exists.
     """
     walker, has_buffer = _walker(files, generation), path in files.buffers
     try:
@@ -46,8 +47,8 @@ def explain_path(files: WorkspaceFiles, path: str, generation: Generation | None
 
 
 def _walker(files: WorkspaceFiles, generation: Generation | None) -> Walker:
-    """A walker that knows which files are beyond the limit on their number: from the index, or without one from a walk
-    over all files."""
+    """Returns a walker that knows which files exceed the limit on their number: from the index or, without an index,
+    from a walk over all files."""
     walker = files.walker()
     if generation is None:
         walker.walk(never_cancelled)

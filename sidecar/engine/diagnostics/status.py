@@ -1,4 +1,4 @@
-"""The status of an index: what runs and how far it is, what the index contains, what it leaves out and why."""
+"""The status of an index: the running job and its progress, what the index contains, and what it leaves out and why."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Reporter:
         self._limit = limit
 
     def is_complete(self) -> bool:
-        """Whether there is an index that has been brought up to date with the whole workspace once.
+        """Whether an index exists that has been brought up to date with the whole workspace at least once.
 
-        A damaged index is not complete. One that cannot be read for another reason counts as complete.
+        A damaged index is not complete. An index that cannot be read for another reason counts as complete.
         """
         number = self._directory.current()
         if number is None:
@@ -65,14 +65,15 @@ class Reporter:
             return True
 
     def is_limited(self) -> bool:
-        """Whether the index is limited to patterns. One whose patterns cannot be read is."""
+        """Whether the index is limited to patterns. An index whose patterns cannot be read counts as limited."""
         try:
             return self._limit() is not None
         except IndexCorrupt:
             return True
 
     def limited_to(self) -> str:
-        """The patterns that the index is limited to, on one line; empty if there are none or they cannot be read."""
+        """Returns the patterns that the index is limited to, on one line; empty if it has none or they cannot be
+        read."""
         try:
             limit = self._limit()
         except IndexCorrupt:
@@ -90,7 +91,7 @@ class Reporter:
         embedder: Embedder | None,
         model_upgrade: UpgradeProgress | None,
     ) -> StatusAnswer:
-        """The status of the index as `generation` has it.
+        """Returns the status of the index, read from `generation`.
 
         `generation` is None if the index is not open; `problem` then says why. `failing`: why searches fail, if they
         do. `embedder` is None if the model is not loaded. Raises IndexCorrupt and other storage errors.
@@ -200,7 +201,7 @@ class Reporter:
 
 
 def _origin(packed: object) -> Origin | None:
-    """The team snapshot that the meta table names; None if it names none."""
+    """Returns the team snapshot that the meta table names; None if it names none or cannot be parsed."""
     with suppress(ValueError, TypeError):
         return Origin(**json.loads(str(packed))) if packed else None
     return None
@@ -216,7 +217,8 @@ def _lost_vectors(lost: int, total: int) -> str:
 
 
 def _why_nothing(connection: sqlite3.Connection, standing: Standing) -> str:
-    """Why an index of the whole workspace has no files once it is complete; empty if it has some."""
+    """Returns why a complete index of the whole workspace has no files; empty if it has some or is not such an
+    index."""
     holds, is_limited = standing.coverage, standing.limit is not None
     return "" if holds.indexed or is_limited or not holds.complete else why_no_files(connection)
 

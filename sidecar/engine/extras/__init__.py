@@ -1,1 +1,1 @@
-"""Search beyond the workspace's files: documents, memories and one-shot search."""
+"""Search in other texts than the workspace's files: documents, memories and one-shot search."""

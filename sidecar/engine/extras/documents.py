@@ -1,7 +1,7 @@
 """Named indexes over documents that callers supply, and searches in them.
 
-Indexes in memory end with the process; those in SQLite persist (`parts/documents.py`). Not here: the workspace's own
-files (`engine/search`), the query language and the score (`parts/lexical`).
+Indexes in memory end with the process; those in SQLite persist (`parts/documents.py`). `engine/search` searches the
+workspace's own files; `parts/lexical` has the query language and the score.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DocumentIndexes:
         self._lock = make_lock(Rank.DOCUMENTS)
 
     def is_in_memory(self, name: str) -> bool:
-        """Whether there is an index of this name that ends with the process."""
+        """Whether an index of this name exists that ends with the process."""
         with self._lock:
             return name in self._in_memory
 
@@ -58,16 +58,16 @@ class DocumentIndexes:
             raise DocumentIndexExists(name)
 
     def add(self, name: str, doc_id: str, content: str, metadata: Mapping[str, Any]) -> tuple[bool, int]:
-        """Adds a document, or replaces the one with this id. Returns whether one was replaced and how many tokens the
-        document has. Raises DocumentIndexNotFound."""
+        """Adds a document, or replaces the one with this id. Returns whether one was replaced, and the number of tokens
+        of the new document. Raises DocumentIndexNotFound."""
         store = self._find(name)
         counts = Counter(_tokenizer(store).tokens(content))
         replaced = store.put(doc_id, content, json.dumps(metadata, ensure_ascii=False), counts)
         return replaced, counts.total()
 
     def search(self, name: str, query: str, limit: int, cancelled: IsCancelled) -> DocumentsAnswer:
-        """The matching documents, best first; equal scores keep the order in which the documents were added. The answer
-        is empty for an empty query, and has no reason then, as its specification says. Raises
+        """Returns the matching documents, best first; documents with equal scores keep the order in which they were
+        added. For an empty query the answer is empty and has no reason, as the specification demands. Raises
         DocumentIndexNotFound and Cancelled."""
         store = self._find(name)
         parsed = parse_query(query)
@@ -80,7 +80,7 @@ class DocumentIndexes:
         return DocumentsAnswer(hits, len(found), _described(parsed), reason)
 
     def indexes(self) -> tuple[DocumentIndexFacts, ...]:
-        """All indexes, by name."""
+        """Returns all indexes, by name."""
         with self._lock:
             found = [(name, MEMORY, store) for name, store in self._in_memory.items()]
             found += [(name, SQLITE, store) for name in self._kept.names() if (store := self._kept.find(name))]
@@ -108,7 +108,7 @@ class DocumentIndexes:
         return self._find(name).number_of(doc_id) is not None
 
     def delete(self, name: str, doc_id: str) -> bool:
-        """Deletes a document; False when no document has this id. Raises DocumentIndexNotFound."""
+        """Deletes a document; returns False if no document has this id. Raises DocumentIndexNotFound."""
         return self._find(name).remove(doc_id)
 
     def drop(self, name: str) -> None:
@@ -120,7 +120,7 @@ class DocumentIndexes:
             raise DocumentIndexNotFound(name)
 
     def close(self) -> None:
-        """Closes the file. Indexes in memory stay, and the file is opened again at its next use."""
+        """Closes the file. Indexes in memory stay, and the file is opened again when it is used next."""
         self._kept.close()
 
     def _find(self, name: str) -> DocumentStore:
@@ -166,7 +166,7 @@ class MemoryDocuments:
         return replaced
 
     def remove(self, doc_id: str) -> bool:
-        """Deletes the document with this id; False if there is none."""
+        """Deletes the document with this id; returns False if it does not exist."""
         with self._lock:
             number = self._numbers.pop(doc_id, None)
             if number is not None:
@@ -175,31 +175,31 @@ class MemoryDocuments:
         return number is not None
 
     def number_of(self, doc_id: str) -> int | None:
-        """The number of the document with this id; None if there is none."""
+        """Returns the number of the document with this id; None if it does not exist."""
         return self._numbers.get(doc_id)
 
     def size(self) -> int:
-        """The number of documents."""
+        """Returns the number of documents."""
         return len(self._documents)
 
     def of(self, token: str) -> Mapping[int, int]:
-        """Counts of the token by document number."""
+        """Returns the counts of the token by document number."""
         return self._postings.get(token, {})
 
     def numbers(self) -> Sequence[int]:
-        """The numbers of all documents, in the order in which they were added."""
+        """Returns the numbers of all documents, in the order in which they were added."""
         return list(self._documents)
 
     def content(self, number: int) -> str:
-        """The text of a document."""
+        """Returns the text of a document."""
         return self._documents[number].content
 
     def doc_id(self, number: int) -> str:
-        """The id that the caller gave a document."""
+        """Returns the id that the caller gave a document."""
         return self._documents[number].doc_id
 
     def metadata(self, number: int) -> str:
-        """The metadata of a document, as JSON."""
+        """Returns the metadata of a document, as JSON."""
         return self._documents[number].metadata
 
     def _forget(self, number: int) -> None:
@@ -219,7 +219,7 @@ class _Document:
 
 
 class _DocumentSearch:
-    """One search of one index: finds the documents that match and scores them."""
+    """One search in one index: finds the documents that match and scores them."""
 
     def __init__(self, store: DocumentStore, cancelled: IsCancelled) -> None:
         self._store = store
@@ -227,7 +227,8 @@ class _DocumentSearch:
         self._tokenizer = _tokenizer(store)
 
     def find(self, query: ParsedQuery) -> dict[int, float]:
-        """Scores of all matching documents by number; 0 for those that match without any wanted token."""
+        """Returns the scores of all matching documents by number; 0 for a document that matches without any wanted
+        token."""
         tokens = [token for clause in query.wanted for token in self._tokenizer.tokens(clause.text)]
         scores = tfidf_scores(tokens, self._store)
         found = self._candidates(query, scores)
@@ -239,7 +240,7 @@ class _DocumentSearch:
         return {number: scores.get(number, 0.0) for number in found}
 
     def why_nothing(self, query: ParsedQuery) -> str:
-        """The reason why no document matches a query that is not empty, in one sentence."""
+        """Returns, in one sentence, why no document matches a query that is not empty."""
         size = self._store.size()
         if not size:
             return NO_DOCUMENTS
@@ -262,14 +263,14 @@ class _DocumentSearch:
         return without_words(size, "document", tokens)
 
     def _candidates(self, query: ParsedQuery, scores: Mapping[int, float]) -> set[int]:
-        """The documents to filter: those with any of the terms, or all documents if a clause is required or the query
-        consists of exclusions only."""
+        """Returns the documents to filter: those with any of the terms, or all documents if a clause is required or the
+        query consists of exclusions only."""
         if query.must or query.phrases or not query.wanted:
             return set(self._store.numbers())
         return set(scores)
 
     def _holders(self, clause: Clause, among: set[int]) -> set[int]:
-        """The documents among these that contain the clause's words in sequence."""
+        """Returns those of the documents `among` that contain the clause's words in sequence."""
         words = self._tokenizer.words(clause.text)
         indexed = [word for word in words if len(word) >= self._tokenizer.min_length]
         holders = set(among)
@@ -299,7 +300,7 @@ def _hit(store: DocumentStore, number: int, score: float, query: ParsedQuery) ->
 
 
 def _runs(clause: Clause, tokenizer: Tokenizer) -> list[list[str]]:
-    """The word sequences to highlight: a required clause as a whole, and each token of any other clause."""
+    """Returns the word sequences to highlight: a required clause as a whole, and each token of any other clause."""
     if clause.required:
         return [tokenizer.words(clause.text)]
     return [[token] for token in tokenizer.tokens(clause.text)]

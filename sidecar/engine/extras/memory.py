@@ -1,6 +1,6 @@
-"""Notes that agents keep about a workspace, found again by meaning and by word.
+"""Notes that agents store about a workspace, found again by meaning and by word.
 
-Not here: how memories are stored (`parts/memories.py`), and the tools' parameters.
+`parts/memories.py` stores them; `tools/memory.py` has the tools' parameters.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from sidecar.parts.lexical.tokens import STOP_WORDS, words
 
 WORD_WEIGHT, MEANING_WEIGHT = 0.5, 0.5
 DEPTH = 1000
-"""The most memories that each of the two searches contributes, which is more than any page can reach."""
+"""The maximum number of memories that each of the two searches contributes, more than any page can reach."""
 SPAN = 0.35
-"""A memory whose cosine is more than this below the best one does not count as close."""
+"""A memory whose cosine is lower than the best one by more than this does not count as close."""
 FLOOR = 0.15
-"""The least cosine of a memory that is found by meaning alone. Unrelated memories lie below it, with static models and
+"""The lowest cosine of a memory that is found by meaning alone. Unrelated memories lie below it, with static models and
 with transformers."""
 _PIECE, _STEP = 1200, 1000
 _MOST_PIECES = 64
 _BATCH = 64
 _MOST_WORDS = 60
-"""Words of one query that are searched: FTS5 refuses expressions of more than 256 phrases."""
+"""The number of a query's words that are searched: FTS5 refuses expressions of more than 256 phrases."""
 EXCERPT_CHARACTERS = 160
 _RRF_K = 60
 """The constant k of reciprocal rank fusion (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms
@@ -36,8 +36,8 @@ Condorcet", SIGIR 2009)."""
 
 
 class WorkspaceMemories:
-    """The memories of one workspace; see `sidecar.model.workspace.Memories`. Saving loads no model: the first search
-    that needs a memory's vectors makes them."""
+    """The memories of one workspace; see `sidecar.model.workspace.Memories`. Saving loads no model: a memory's vectors
+    are made by the first search that needs them."""
 
     def __init__(self, store: MemoryStore, embedder: Callable[[], Embedder]) -> None:
         self._store = store
@@ -48,16 +48,17 @@ class WorkspaceMemories:
         return self._store.save(key, summary, text, tags)
 
     def get(self, key: str) -> Memory | None:
-        """The memory with this key, or None."""
+        """Returns the memory with this key, or None."""
         return self._store.get(key)
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[tuple[Memory, ...], int]:
-        """Memories of a namespace that have the tags, most recently changed first, and how many there are in all."""
+        """Returns one page of the memories of a namespace that have the tags, most recently changed first, and the
+        number on all pages."""
         found, total = self._store.page(namespace, tags, limit, offset)
         return tuple(found), total
 
     def delete(self, key: str) -> bool:
-        """Deletes the memory with this key; returns whether there was one."""
+        """Deletes the memory with this key; returns whether it existed."""
         return self._store.delete(key)
 
     def search(self, query: str, limit: int, offset: int, namespace: str, cancelled: IsCancelled) -> MemoryPage:
@@ -114,8 +115,8 @@ class WorkspaceMemories:
     # ------------------------------------------------------------ the two searches
 
     def _by_meaning(self, query: str, namespace: str, cancelled: IsCancelled) -> list[int]:
-        """Ids of the memories whose closest piece is close to the query, best first. Raises ModelLoadFailed and
-        Cancelled."""
+        """Returns the ids of the memories whose closest piece is close to the query, best first. Raises ModelLoadFailed
+        and Cancelled."""
         ids = self._store.ids(namespace)
         if not ids:
             return []
@@ -130,8 +131,8 @@ class WorkspaceMemories:
         return [int(number) for number in numbers[close][order]]
 
     def _vectors(self, ids: Sequence[int], embedder: Embedder, cancelled: IsCancelled) -> dict[int, bytes]:
-        """The vectors of each memory by id, as bytes of a float32 array of shape [pieces, dimension]. Missing vectors
-        are made and stored."""
+        """Returns the vectors of each memory by id, as bytes of a float32 array of shape [pieces, dimension]. Missing
+        vectors are made and stored."""
         kept = self._store.vectors(embedder.model_id, ids)
         missing = [number for number in ids if number not in kept]
         for start in range(0, len(missing), _BATCH):
@@ -158,14 +159,14 @@ class WorkspaceMemories:
 
 
 def _content_words(query: str) -> list[str]:
-    """The distinct words of a query without stop words, or with them if there are no others."""
+    """Returns the distinct words of a query without stop words, or with them if it has no others."""
     all_words = list(dict.fromkeys(words(query)))
     return ([word for word in all_words if word.lower() not in STOP_WORDS] or all_words)[:_MOST_WORDS]
 
 
 def _pieces(memory: Memory) -> list[str]:
-    """The texts that are embedded for a memory: overlapping windows of its text, the first of which is headed by the
-    memory's key, summary and tags."""
+    """Returns the texts that are embedded for a memory: overlapping windows of its text, the first of which begins with
+    the memory's key, summary and tags."""
     head = "\n".join((memory.key, memory.summary, " ".join(memory.tags)))
     starts = range(0, max(1, len(memory.text)), _STEP)[:_MOST_PIECES]
     windows = [memory.text[start : start + _PIECE] for start in starts]
@@ -173,7 +174,7 @@ def _pieces(memory: Memory) -> list[str]:
 
 
 def _fuse(by_word: Sequence[int], by_meaning: Sequence[int]) -> list[tuple[int, float]]:
-    """Memory ids with their fused scores, best first, ties by id."""
+    """Returns memory ids with their fused scores, best first, ties by id."""
     scores: dict[int, float] = {}
     for ranked, weight in ((by_word, WORD_WEIGHT), (by_meaning, MEANING_WEIGHT)):
         for rank, number in enumerate(ranked, 1):

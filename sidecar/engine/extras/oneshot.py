@@ -1,4 +1,4 @@
-"""One-shot search over texts that come with the call: no index, no query operators, and nothing is kept afterwards."""
+"""One-shot search over texts that come with the call: no index, no query operators, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidecar.parts.lexical.highlight import highlights
 from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
 
 Similarity: TypeAlias = Callable[[str, str, float], float]
-"""Similarity of two texts, 0-1. The third argument is a cutoff: for anything below it, the result may be 0."""
+"""Returns the similarity of two texts, 0-1. The third argument is a cutoff: a result below it may be 0 instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class FuzzyMatch:
 
 
 def search_texts(query: str, texts: Sequence[str], limit: int, cancelled: IsCancelled) -> list[TextHit]:
-    """Texts that contain any token of the query, best first; equal scores keep the order of the texts. Returns at most
-    `limit` hits. Raises Cancelled."""
+    """Returns the texts that contain any token of the query, best first; texts with equal scores keep their order.
+    Returns at most `limit` hits. Raises Cancelled."""
     tokenizer = Tokenizer()
     wanted = tokenizer.tokens(query)
     scores = tfidf_scores(wanted, _Texts.of_texts(texts, set(wanted), tokenizer, cancelled))
@@ -50,7 +50,7 @@ def search_texts(query: str, texts: Sequence[str], limit: int, cancelled: IsCanc
 
 
 def why_no_texts(query: str, texts: Sequence[str]) -> str:
-    """The reason why `search_texts` found nothing, in one sentence."""
+    """Returns, in one sentence, why `search_texts` found nothing."""
     if not texts:
         return "The call brings no texts to search."
     tokenizer = Tokenizer()
@@ -65,8 +65,8 @@ def why_no_texts(query: str, texts: Sequence[str]) -> str:
 def match_fuzzy(
     query: str, candidates: Sequence[str], threshold: float, similarity: Similarity, cancelled: IsCancelled
 ) -> list[FuzzyMatch]:
-    """Candidates whose similarity to the query, ignoring case, is at least `threshold` (0-1). Best first; equal scores
-    keep the order of the candidates. Raises Cancelled."""
+    """Returns the candidates whose similarity to the query, ignoring case, is at least `threshold` (0-1). Best first;
+    candidates with equal scores keep their order. Raises Cancelled."""
     wanted = query.lower()
     found = []
     for candidate in candidates:
@@ -81,7 +81,7 @@ def match_fuzzy(
 def why_no_fuzzy(
     query: str, candidates: Sequence[str], threshold: float, similarity: Similarity, cancelled: IsCancelled
 ) -> str:
-    """The reason why `match_fuzzy` found nothing, in one sentence. Raises Cancelled."""
+    """Returns, in one sentence, why `match_fuzzy` found nothing. Raises Cancelled."""
     if not candidates:
         return "The call brings no candidates to compare."
     closest = match_fuzzy(query, candidates, 0, similarity, cancelled)[0]
@@ -113,9 +113,9 @@ class _Texts:
         return cls(len(texts), postings)
 
     def size(self) -> int:
-        """The number of texts."""
+        """Returns the number of texts."""
         return self.count
 
     def of(self, token: str) -> Mapping[int, int]:
-        """Counts of the token by text index. The token must be one of the query's."""
+        """Returns the counts of the token by text index. The token must be one of the query's."""
         return self.postings[token]

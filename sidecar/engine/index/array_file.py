@@ -1,9 +1,9 @@
-"""Arrays in one file that can be made again at any time. It is written and read as a whole, and refused if a single bit
-has changed.
+"""Arrays in one file that can always be made again. It is written and read as a whole, and refused if a single bit has
+changed.
 
-It is read into memory and not mapped: a mapped file that somebody cuts off ends the process, and reading 60 MB takes 30
-ms. The layout: 64 hexadecimal digits of SHA-256 over all that follows, a line of JSON, then the arrays; each begins at
-a multiple of 64 bytes, because numpy copies what is not aligned before it computes.
+It is read into memory instead of mapped: a mapped file that another process truncates would end this process, and
+reading 60 MB takes 30 ms. The layout: 64 hexadecimal digits of SHA-256 over all that follows, a line of JSON, then the
+arrays. Each array begins at a multiple of 64 bytes, because numpy copies unaligned arrays before it computes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ArrayFile:
 
 
 def write_arrays(path: Path, content: ArrayFile) -> bool:
-    """Replaces the file, atomically; False if that is not possible, in which case the former one may still be there."""
+    """Replaces the file atomically. Returns False if that fails; the former file may then still exist."""
     shapes = [(name, array.dtype.str, array.shape) for name, array in content.arrays.items()]
     head = json.dumps({"facts": content.facts, "arrays": shapes}).encode()
     parts = [head + b" " * (-len(head) - 1 & _ALIGNED - 1) + b"\n"]
@@ -42,7 +42,8 @@ def write_arrays(path: Path, content: ArrayFile) -> bool:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-    # One name for all processes: what a killed one has left is overwritten, and two at once spoil the file for both.
+    # All processes use one name: what a killed process has left is overwritten, and if two write at once, both files
+    # are refused.
     new = path.with_suffix(".new")
     try:
         with new.open("wb") as file:
@@ -60,7 +61,7 @@ def write_arrays(path: Path, content: ArrayFile) -> bool:
 
 
 def read_arrays(path: Path) -> ArrayFile | None:
-    """What the file holds; None if it is missing, cannot be read, or is not what was written."""
+    """Returns the content of the file; None if it is missing, cannot be read, or differs from what was written."""
     try:
         content = path.read_bytes()
     except OSError:

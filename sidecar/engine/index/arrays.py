@@ -1,5 +1,4 @@
-"""The arrays of one revision of a manifest, and how they are read: all of them, or what was added and removed since an
-earlier revision."""
+"""The arrays of one revision of a manifest. They are read as a whole, or derived from those of an earlier revision."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ class Arrays:
 
 
 def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
-    """The arrays of this table that have a `_Column`, by name."""
+    """Returns the arrays of this table that have a `_Column`, by name."""
     hints = get_type_hints(Arrays, include_extras=True)
     marked = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
     return {name: mark for name, mark in marked if isinstance(mark, _Column) and mark.table == table}
@@ -66,12 +65,12 @@ _FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
 
 
 def array_names() -> tuple[str, ...]:
-    """The names of all numpy arrays of `Arrays`."""
+    """Returns the names of all numpy arrays of `Arrays`."""
     return (*_FILE_COLUMNS, *_CHUNK_COLUMNS, "chunk_file", "chunk_kind")
 
 
 def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
-    """The arrays of the transaction's revision, derived from `known` unless that is newer or None."""
+    """Returns the arrays of the transaction's revision, derived from `known` unless that is newer or None."""
     memo = known.memo.successor() if known is not None else Memo()
     if known is None or known.revision > revision:
         known = _nothing()
@@ -81,8 +80,8 @@ def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | N
 
 
 class Kept:
-    """The rows of an array that stay, as stretches: where few files are gone, copying these is several times as fast as
-    choosing row by row."""
+    """The rows of an array that stay, as stretches: if few files are gone, copying stretches is several times as fast
+    as choosing row by row."""
 
     def __init__(self, mask: Flags) -> None:
         """`mask`: which rows stay, shape [rows]."""
@@ -96,7 +95,7 @@ class Kept:
             self._stretches = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
 
     def followed_by(self, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
-        """The values of the rows that stay, and after them those that are added."""
+        """Returns the values of the rows that stay, followed by the added ones."""
         if self._mask is not None:
             return np.concatenate([values[self._mask], added])
         return np.concatenate([*(values[some] for some in self._stretches), added])
@@ -116,7 +115,7 @@ def _nothing() -> Arrays:
 
 
 def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
-    """Which of the known files still exist, and the file columns of this revision by name."""
+    """Returns which of the known files still exist, and the file columns of this revision by name."""
     last = int(known.file_ids[-1]) if len(known.file_ids) else 0
     names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
     new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
@@ -135,10 +134,10 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, d
 
 
 def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
-    """Which of the known files still exist.
+    """Returns which of the known files still exist.
 
-    A file is written again under a new id, so a known path among the new ones is gone. The number of rows then usually
-    shows that no other file is gone. If it does not, all ids are read.
+    A changed file gets a new id, so a known path among the new ones is gone. The number of rows then usually shows that
+    no other file is gone. If it does not, all ids are read.
     """
     replaced = set(new_paths)
     alive = ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
