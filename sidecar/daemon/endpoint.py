@@ -120,8 +120,8 @@ def read_record(lock: Path) -> Record | None:
 def connect(record: Record | None) -> socket.socket | None:
     """Returns a connection to the daemon of this record.
 
-    Returns None when `record` is None, and when nothing or another user's process listens at its socket. Raises OSError
-    when this process has no file descriptor left.
+    Returns None if `record` is None, and if nothing or another user's process listens at its socket. Raises OSError if
+    this process has no file descriptor left.
     """
     if record is None:
         return None
@@ -141,7 +141,7 @@ def connect(record: Record | None) -> socket.socket | None:
 def is_own_peer(connection: socket.socket) -> bool:
     """Whether the process at the other end belongs to the same user.
 
-    Where the system cannot say, returns True: only this user can enter the socket's folder.
+    If the system cannot say, returns True: only this user can enter the socket's folder.
     """
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:

@@ -160,9 +160,10 @@ class BuildReport:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotReport:
-    """The team snapshot that was made: its file, the commit, its size in bytes, and how many files and chunks it holds.
+    """The team snapshot that was made: its file, its commit, its size in bytes, and how many files and chunks it
+    contains.
 
-    `left_out` counts the indexed files that it does not hold, which each checkout reads itself.
+    `left_out` counts the indexed files that it does not contain; each checkout reads these itself.
     """
 
     path: str
@@ -175,8 +176,8 @@ class SnapshotReport:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The team snapshot that an index started from: its commit, when it was made (ISO 8601, by its maker's clock), its
-    source, how many files it held and how many of them were taken over."""
+    """The team snapshot that an index started from: its commit, the time when it was made (ISO 8601, by its maker's
+    clock), its source, how many files it contained and how many of them were taken over."""
 
     commit: str
     made: str

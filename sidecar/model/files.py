@@ -65,10 +65,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a file's text says about it.
+    """The verdict on a file's text.
 
     `text` is what may be stored: the file's text with `masked` secret values hidden and nothing else changed, so lines
-    and columns match the file. Empty when the file is left out.
+    and columns match the file. It is empty if the file is left out.
     """
 
     decision: Decision

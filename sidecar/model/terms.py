@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
     @property
     def device_note(self) -> str:
-        """One line that says why the device is not the requested one; empty when it is."""
+        """One line that says why the device is not the requested one; empty if it is."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Returns one row per text: shape [n, dimension], rows L2-normalised."""

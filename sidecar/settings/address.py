@@ -18,7 +18,7 @@ _PLACE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """An address without a password: `url` has no query; `tenant` and `database` are Chroma's."""
+    """A server's address, without a password: `url` has no query; `tenant` and `database` are Chroma's."""
 
     url: str
     chroma: bool = False

@@ -63,14 +63,13 @@ class Declaration:
     `key` is as in config.json, with a dot for each level of nesting; `attribute` is its name on `Settings`. `kind`
     "size" is digits and a unit in files (and in `default`), and bytes on `Settings`. `scope` "workspace": every layer
     may set it. `scope` "user": only the user's own file, the environment and a flag may set it, because the editor's
-    values and an index's config.json can come from the author of the workspace. `strictness` lists the values of
-    such a setting from the loosest on: an index's config.json and the editor may make it stricter than the other layers
-    do. `low` and `high` are inclusive (bytes
-    for "size", characters for "text"). `check` raises ValueError for a value that is not among the allowed ones, which
-    `words` then describes. The value of a `secret` setting is never shown.
+    values and an index's config.json can come from the author of the workspace. `strictness` lists the values of such a
+    setting, the loosest first: an index's config.json and the editor may only make it stricter than the other layers
+    do. `low` and `high` are inclusive (bytes for "size", characters for "text"). `check` raises ValueError for a value
+    that is not allowed; `words` then describes the allowed values. The value of a `secret` setting is never shown.
 
-    `effect` is a key of `EFFECTS`. `decided_by` says whose value holds where several sessions share one process: that
-    of one of the workspace's sessions, each session's own, or the process's.
+    `effect` is a key of `EFFECTS`. `decided_by` says whose value counts if several sessions share one process: that of
+    one of the workspace's sessions, each session's own, or the process's.
     """
 
     key: str

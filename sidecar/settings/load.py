@@ -37,7 +37,7 @@ class Settings:
     """The values in force.
 
     `origins` maps each key (as in config.json) to the layer that set it; `problems` has one sentence for each value
-    that was skipped. `max_file_size` is in bytes; `threads` 0 means that sidecar chooses.
+    that was skipped. `max_file_size` is in bytes; if `threads` is 0, sidecar chooses.
     """
 
     include: tuple[str, ...] = DEFAULTS["include"]

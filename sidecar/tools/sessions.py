@@ -51,7 +51,7 @@ class WorkDisplay(Protocol):
 
 @dataclass
 class Closing:
-    """Why a question shown in an editor is withdrawn. Set before the task that asks it is cancelled."""
+    """The reason why a question shown in an editor is withdrawn. Set before the task that asks it is cancelled."""
 
     reason: Literal["answered", "cancelled"] = "cancelled"
     by: str = ""

@@ -145,7 +145,7 @@ class MemoryDocuments:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A block in which the index does not change: it holds the lock."""
+        """A block in which the index does not change, because it holds the lock."""
         with self._lock:
             yield
 

@@ -20,7 +20,7 @@ Similarity: TypeAlias = Callable[[str, str, float], float]
 
 @dataclass(frozen=True, slots=True)
 class TextHit:
-    """`place` is the index of the text, from 0. `score` is its TF-IDF score, which has no upper bound."""
+    """A text that was found. `place` is its index, from 0. `score` is its TF-IDF score, which has no upper bound."""
 
     place: int
     score: float

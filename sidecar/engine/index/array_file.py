@@ -26,7 +26,7 @@ _ALIGNED = 64
 
 @dataclass(frozen=True, slots=True)
 class ArrayFile:
-    """What a file holds: `facts`, values of JSON, and `arrays` by name, read-only."""
+    """The content of a file: `facts`, values of JSON, and `arrays` by name, read-only."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]

@@ -172,7 +172,7 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, fi
 
 
 def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
-    """The chunks with an id above `last`: their columns, shape [n, columns], their file ids and their kinds."""
+    """Returns the chunks with an id above `last`: their columns, shape [n, columns], their file ids and their kinds."""
     names = ", ".join(column.sql for column in _CHUNK_COLUMNS.values())
     rows = connection.execute(f"SELECT kind, file_id, {names} FROM chunks WHERE id > ? ORDER BY id", (last,))
     # In blocks, because numpy holds the interpreter lock while it converts a list.
@@ -186,7 +186,7 @@ def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, li
 
 
 def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
-    """Reads the vector ids again that were still 0, and writes them into `values` in place."""
+    """Reads the vector ids again that were 0, and writes them into `values` in place."""
     missing = ids[values == 0]
     if not len(missing):
         return
@@ -196,7 +196,7 @@ def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids)
 
 
 def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
-    """The position of each id in `sorted_ids`, shape [n]; -1 if it is absent."""
+    """Returns the position of each id in `sorted_ids`, shape [n]; -1 if it is absent."""
     if len(sorted_ids) == 0:
         return np.full(len(ids), -1, np.int32)
     at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
@@ -204,5 +204,5 @@ def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
 
 
 def ints(rows: Iterable[tuple[Any, ...]], index: int = 0) -> Ids:
-    """One column of rows."""
+    """Returns one column of the rows as integers, shape [n]."""
     return np.fromiter((r[index] for r in rows), np.int64)

@@ -1,4 +1,4 @@
-"""One open generation (manifest, snapshots, indexer, vector store), and how generations are opened and made."""
+"""One open generation (manifest, snapshots, indexer, vector store), and how generations are opened and created."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from sidecar.settings.load import Settings
 class Generation:
     """One open generation.
 
-    `writer` is None if the generation can only be searched: another process holds the lease, or the folder cannot be
-    written. `read_only_reason` then says which; otherwise it is empty. `embedder` loads the generation's model on the
-    first call.
+    `writer` is None if the generation can only be searched, because another process holds the lease or the folder
+    cannot be written. `read_only_reason` then says which; otherwise it is empty. `kept` is the embedding cache of the
+    generation's model. `embedder` loads the model at the first call.
     """
 
     number: int
@@ -49,19 +49,19 @@ class Generation:
     writer: Writer | None
     read_only_reason: str = ""
     preloaded: set[Collection] = field(default_factory=set, init=False, compare=False)
-    """The collections whose vectors are already in memory. The first search of a collection reads them."""
+    """The collections whose vectors are already in memory; the first search of a collection reads them."""
     chunking: Literal["code-aware", "character"] = "code-aware"
     """How its files are cut into chunks."""
     relinked: bool = False
     """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
 
     def store(self) -> AskedStore | None:
-        """The vector store; None if it is closed, is still being filled or has failed, or the generation is read-only.
-        Raises StoreFailed while it is on a server that does not answer."""
+        """Returns the vector store; None if it is closed, is still being filled or has failed, or if the generation is
+        read-only. Raises StoreFailed while the store is on a server that does not answer."""
         return self.writer.store_sync.asked() if self.writer else None
 
     def close(self, *, clean: bool = True) -> None:
-        """Closes writer and snapshots. `clean=False` leaves the manifest marked as not closed properly."""
+        """Closes writer and snapshots. With `clean=False` the manifest stays marked as not closed properly."""
         if self.writer is not None:
             self.writer.close(clean)
         self.snapshots.close(keep=clean and self.writer is not None)
@@ -82,26 +82,27 @@ class Writer:
         manifest is closed without the mark.
         """
         self.store_sync.close()
-        # A store that nobody has opened since an unclean end stays suspect.
+        # A store that has not been checked since an unclean end must be checked at the next opening.
         if clean and not self.store_sync.is_unverified():
             with contextlib.suppress(SidecarError), self.manifest.transaction():
                 self.manifest.set_meta(clean=1)
         self.manifest.close()
 
     def finish(self, head: str) -> None:
-        """Records that a whole pass has ended: the index is complete from now on. `head`: see `Checkout.head`."""
+        """Records that a whole pass has ended: from now on the index is complete. `head`: see `Checkout.head`."""
         with self.manifest.transaction():
             self.manifest.set_meta(complete=1, last_updated=time.time(), head=head)
 
     def note_cancelled(self, cancelled: bool) -> None:
-        """Records that a person has cancelled the building of the index, or that somebody asks for it again."""
+        """Records that a person has cancelled the building of the index, or that it has been requested again."""
         if cancelled == self.goes_on:
             with self.manifest.transaction():
                 self.manifest.set_meta(**{CANCELLED: int(cancelled)})
 
     @property
     def goes_on(self) -> bool:
-        """Whether the whole index is wanted: nobody has cancelled its building, or somebody has asked for it since."""
+        """Whether the whole index is wanted: nobody has cancelled its building, or it has been requested again
+        since."""
         with self.manifest.lock, translated(self.manifest.path):
             return not is_cancelled(self.manifest.connection)
 
@@ -112,7 +113,7 @@ class Writer:
 
 
 class Generations:
-    """Opens and makes the generations of one workspace."""
+    """Opens and creates the generations of one workspace."""
 
     def __init__(
         self,
@@ -132,7 +133,7 @@ class Generations:
         self._on_commit = on_commit
 
     def make(self, settings: Settings, model: ModelFacts) -> Generation:
-        """Makes a new, empty generation, which does not become the current one."""
+        """Creates a new, empty generation, which does not become the current one."""
         number = self._directory.new_generation()
         kept = self.open_vectors(model)
         facts = {
@@ -187,11 +188,12 @@ class Generations:
         return generation
 
     def open_vectors(self, model: ModelFacts) -> EmbeddingCache:
-        """The embedding cache for a model, to be closed by the caller."""
+        """Opens the embedding cache for a model. The caller must close it."""
         return self._parts.open_embeddings(self._directory.vectors, model.model_id, model.dimension)
 
     def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
-        """Its model, and whether it was closed properly. Raises IndexCorrupt if the manifest does not say."""
+        """Returns the generation's model, and whether it was closed properly. Raises IndexCorrupt if the manifest does
+        not say."""
         try:
             return model_of(meta), bool(meta["clean"])
         except (KeyError, ValueError) as error:
@@ -200,7 +202,7 @@ class Generations:
             ) from error
 
     def check(self, number: int) -> Mapping[str, object]:
-        """The meta table of the manifest on disk.
+        """Returns the meta table of the manifest on disk.
 
         Raises IndexCorrupt if the manifest is missing, unreadable, of another version or of another index.
         """
@@ -213,7 +215,7 @@ class Generations:
         return meta
 
     def model_of(self, number: int) -> ModelFacts:
-        """The model of a generation, from its manifest. Raises IndexCorrupt, KeyError or ValueError."""
+        """Returns the model of a generation, read from its manifest. Raises IndexCorrupt, KeyError or ValueError."""
         return model_of(read_meta(self._directory.manifest(number)))
 
     def trim(self, generation: Generation, max_bytes: int) -> None:
@@ -229,7 +231,7 @@ class Generations:
             self._log.warning("unused vectors stay in the embedding cache for now: %s", error.message)
 
     def release(self, model: Callable[[], ModelFacts]) -> None:
-        """Drops the cached vectors of all texts that no other index has; call it when this index is deleted.
+        """Drops the cached vectors of all texts that no other index has; to be called when this index is deleted.
 
         `model` may be any model that the cache knows. Errors are logged and ignored.
         """
@@ -302,7 +304,7 @@ class Generations:
 
         def settings_now() -> Settings:
             now = self._parts.load_settings(self._directory.config)
-            # All chunks of a generation are cut in one way, so a change waits for the next generation.
+            # All chunks of a generation are cut in the same way, so a change waits for the next generation.
             return replace(now, chunking_strategy=chunking)
 
         source = Source(self._root, settings_now, self._buffers)
@@ -323,7 +325,8 @@ class Generations:
 
 
 def read_meta(path: Path) -> dict[str, object]:
-    """The meta table of a manifest, read without opening it for writing. Raises IndexCorrupt if it is unreadable."""
+    """Returns the meta table of a manifest, which is not opened for writing. Raises IndexCorrupt if it is
+    unreadable."""
     with translated(path):
         connection = connect(path, readonly=True)
         try:
@@ -333,13 +336,13 @@ def read_meta(path: Path) -> dict[str, object]:
 
 
 def chunking_of(meta: Mapping[str, object], settings: Settings) -> Literal["code-aware", "character"]:
-    """How a manifest's files are cut into chunks. Manifests of earlier versions do not say: then as the settings
-    say."""
+    """Returns how a manifest's files are cut into chunks. Manifests of earlier versions do not say; the settings then
+    decide."""
     return "character" if meta.get("chunking", settings.chunking_strategy) == "character" else "code-aware"
 
 
 def model_of(meta: Mapping[str, object]) -> ModelFacts:
-    """The model that a manifest was made with. Raises KeyError or ValueError if `meta` does not say.
+    """Returns the model that a manifest was made with. Raises KeyError or ValueError if `meta` does not say.
 
     Manifests of earlier versions lack name and pace: the name is then taken from the id, and the model counts as quick.
     """

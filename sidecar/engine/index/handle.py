@@ -1,6 +1,6 @@
 """The index of one workspace as this process holds it: its lease, its open generation, and the swap to another one.
 
-Not here: writing into a generation (`update/builder.py`) and keeping it in step with the files (`update/live.py`).
+`update/builder.py` writes into a generation; `update/live.py` keeps it up to date with the files.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ class LeaseLike(Protocol):
         """Takes the lease, waiting up to `timeout` seconds. Raises IndexLocked, PermissionDenied or DiskFull."""
 
     def release(self) -> None:
-        """Gives the lease up."""
+        """Releases the lease."""
 
     def is_current(self) -> bool:
-        """Whether it is held, and the directory that it is for has not been removed since."""
+        """Whether the lease is held, and the directory that it is for has not been removed since."""
 
     def announce(self, job: str) -> None:
-        """Lets other processes know what this one is doing while it has the lease."""
+        """Tells other processes what this one is doing while it has the lease."""
 
     def announced(self) -> str:
-        """What the process that has the lease is doing; empty if it did not say."""
+        """Returns what the process that has the lease is doing; empty if it has not announced anything."""
 
 
 class IndexHandle:
     """Opens the index at first use: for writing if this process gets the lease, otherwise for searching only.
 
-    `gate` is held while a generation is opened, swapped or closed; long work is done outside of it.
-    `kept_up_elsewhere` is True if another process held the lease when this one last used the index. `doing` is the job
-    of this process that writes the index or a successor of it: create, refresh, rebuild, delete, or update for a look
-    over the whole workspace in the background; empty if none does.
+    `gate` is held while a generation is opened, swapped or closed; long work is done outside of it. `kept_up_elsewhere`
+    is True if another process held the lease when this one last used the index. `doing` is the job of this process that
+    writes the index or its successor: create, refresh, rebuild, delete, or update for a pass over the whole workspace
+    in the background; empty if no such job runs.
     """
 
     def __init__(
@@ -79,13 +79,14 @@ class IndexHandle:
         self.doing = ""
 
     def exists(self) -> bool:
-        """Whether there is an index on disk."""
+        """Whether an index exists on disk."""
         return self._directory.current() is not None
 
     def readable(self) -> Generation:
-        """The current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt.
+        """Returns the current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt.
 
-        Whoever serves a workspace calls `LiveUpdate.readable`, which also keeps it in step with the files.
+        Code that serves a workspace calls `LiveUpdate.readable` instead, which also keeps the generation up to date
+        with the files.
         """
         with self.gate:
             self._leave_outdated()
@@ -97,19 +98,21 @@ class IndexHandle:
             return self.generation
 
     def written(self) -> Generation | None:
-        """The generation that is open for writing, if one is. It takes no lock: hold `writing` to keep it current."""
+        """Returns the generation that is open for writing, or None. It takes no lock: hold `writing` to keep the
+        generation current."""
         generation = self.generation
         return generation if generation is not None and generation.writer is not None else None
 
     @contextmanager
     def writing(self, cancelled: IsCancelled = never_cancelled) -> Iterator[Generation | None]:
-        """Yields `written()`, which no swap by `alone` replaces within the block. Raises Cancelled while waiting."""
+        """Yields `written()`. Within the block, no swap that holds `alone` replaces it. Raises Cancelled if cancelled
+        while waiting."""
         with self._writers.writing(cancelled):
             yield self.written()
 
     @contextmanager
     def telling(self, job: str) -> Iterator[None]:
-        """Within the block, this process is `doing` this job, and other processes can know it."""
+        """Within the block, this process is `doing` this job, and other processes can see it."""
         self._tell(job)
         try:
             yield
@@ -122,14 +125,14 @@ class IndexHandle:
             lease.announce(job)
 
     def doing_elsewhere(self) -> str:
-        """What the other process is `doing` that has the lease; empty if this one has it."""
+        """Returns what the process that has the lease is `doing`; empty if this process has the lease."""
         if self._lease is not None or not self.kept_up_elsewhere:
             return ""
         return self._make_lease(self._directory.path).announced()
 
     def fault_of_model(self, generation: Generation) -> SidecarError | None:
-        """Why searches fail, or find words only, because of the model: what `check_model` raises, or what loading it
-        has raised last; None if nothing is known against it."""
+        """Returns why searches fail, or find words only, because of the model: the error of `check_model`, or the last
+        error of loading it; None if neither is known."""
         try:
             self.check_model(generation)
         except SidecarError as error:
@@ -137,13 +140,14 @@ class IndexHandle:
         return self._choice.failure(generation.model)
 
     def alone(self, cancelled: IsCancelled) -> AbstractContextManager[None]:
-        """Nobody else is `writing` within the block. Raises Cancelled while waiting."""
+        """Within the block, no other thread is `writing`. Raises Cancelled if cancelled while waiting."""
         return self._writers.alone(cancelled)
 
     def ready(self) -> Generation:
-        """The current generation, open for writing, for a job that somebody asks for: what was cancelled goes on.
+        """Returns the current generation, open for writing, for a requested job. A build that was cancelled counts as
+        wanted again.
 
-        Makes an empty one if there is no index yet.
+        Creates an empty generation if no index exists yet.
 
         Raises IndexLocked, IndexCorrupt, ModelLoadFailed, PermissionDenied or DiskFull.
         """
@@ -153,7 +157,7 @@ class IndexHandle:
             self._leave_outdated()
             if self.generation is not None:
                 self._generations.check(self.generation.number)
-                if not self.exists():  # nobody else may delete it while this process holds the lease
+                if not self.exists():  # no other process may delete it while this one holds the lease
                     self._directory.set_current(self.generation.number)
             if self.generation is None and self.exists():
                 self.generation = self._generations.open(self._current(), self._settings())
@@ -166,8 +170,8 @@ class IndexHandle:
             return self.generation
 
     def aside(self, model: ModelFacts | None = None) -> Generation:
-        """Makes an empty generation beside the current one, which stays current until `swap`. It is for this model, or
-        for the one that the settings have a new generation begin with."""
+        """Creates an empty generation beside the current one, which stays current until `swap`. It is for this model
+        or, if that is None, for the first model of a new generation by the settings."""
         with self.gate:
             self.take_lease()
             self._directory.write_config_once(self._default_config())
@@ -191,8 +195,8 @@ class IndexHandle:
         self._directory.sweep()
 
     def delete(self) -> None:
-        """Deletes the index and the cached vectors of all texts that no other index has. Memories, documents and
-        settings that somebody has edited stay."""
+        """Deletes the index and the cached vectors of all texts that no other index has. Memories, documents and edited
+        settings stay."""
         with self.gate:
             self.take_lease()
             self._close_generation(clean=False)
@@ -201,7 +205,7 @@ class IndexHandle:
             self._release()
 
     def close(self) -> None:
-        """Closes the generation and gives the lease up."""
+        """Closes the generation and releases the lease."""
         with self.gate:
             self._close_generation()
             self._release()
@@ -216,11 +220,13 @@ class IndexHandle:
         self._generations.trim(generation, self._settings().vectors_megabytes * 1024**2)
 
     def check_model(self, generation: Generation) -> None:
-        """Raises IndexCorrupt if its model is not the one the settings ask for and no upgrade will replace it."""
+        """Raises IndexCorrupt if the generation's model is not the one that the settings name and no upgrade will
+        replace it."""
         self._choice.check(generation.model)
 
     def unapplied(self, generation: Generation) -> str:
-        """One sentence if a setting has changed that only a rebuild applies to this generation; empty if none has."""
+        """Returns one sentence if a setting has changed that only a rebuild applies to this generation; empty if none
+        has."""
         wanted = self._settings().chunking_strategy
         if wanted == generation.chunking:
             return ""
@@ -264,7 +270,7 @@ class IndexHandle:
                     raise
 
     def _own_model(self) -> ModelFacts | None:
-        """The model of the current generation, or None if it cannot be read."""
+        """Returns the model of the current generation, or None if it cannot be read."""
         if self.generation is not None:
             return self.generation.model
         try:
@@ -273,16 +279,16 @@ class IndexHandle:
             return None
 
     def _leave_removed(self) -> None:
-        """Lets go of an index whose folder somebody has removed: what is still open of it is no index any more."""
+        """Closes an index whose folder has been removed: its open files no longer belong to an index."""
         if self._lease is not None and not self._lease.is_current():
             self._close_generation(clean=False)
             self._release()
 
     def _leave_outdated(self) -> None:
-        """Closes the open generation if it is outdated, so that the next use opens a good one.
+        """Closes the open generation if it is outdated, so that the next use opens a valid one.
 
-        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, if somebody has
-        removed the folder of the index, with the lease in it, or if the file of the embedding cache has proved damaged.
+        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, if the folder of the
+        index has been removed (with the lease in it), or if the file of the embedding cache has proved damaged.
         """
         self._leave_removed()
         generation = self.generation
@@ -293,7 +299,7 @@ class IndexHandle:
             self._close_generation(clean=not generation.kept.damaged)
 
     def _read_only_reason(self) -> str:
-        """Tries to take the lease. Returns why that failed, as one line; empty if it succeeded."""
+        """Tries to take the lease. Returns one line with the reason if that failed; empty if it succeeded."""
         self.kept_up_elsewhere = False
         try:
             self.take_lease()

@@ -1,9 +1,9 @@
-"""Where one workspace's index lies on disk, which generation is current, and how the index is deleted.
+"""The files of one workspace's index on disk: their layout, the current generation, and the deletion of the index.
 
 <home>/vectors/vectors.sqlite   shared by all indexes
 <home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/
-                      download/ (of a team snapshot, until it is taken over)  watch/ (see `parts/watch.py`)
-                      memories/memories.sqlite  documents/documents.sqlite
+     download/ (of a team snapshot, until it is taken over)  watch/ (see `parts/watch.py`)
+     memories/memories.sqlite  documents/documents.sqlite
 <home>/indexes/<id>/generations/<n>/  manifest.sqlite  store/  and, if large, columns  sealed/<block>
 
 Memories, documents and edited settings outlive the index, because they cannot be made again from the files.
@@ -29,7 +29,7 @@ class IndexLayout:
     """The paths below one index's folder, and the operations on them that must be atomic."""
 
     def __init__(self, home: Path, root: str, path: Path | None = None) -> None:
-        """`path` is the index's folder where its workspace is not known."""
+        """`path` is the index's folder, for an index whose workspace is not known."""
         self.indexes = home / "indexes"
         self.path = path or self.indexes / index_id(root)
         self.config = self.path / _CONFIG
@@ -50,7 +50,7 @@ class IndexLayout:
             raise disk_error(error, self.path) from error
 
     def current(self) -> int | None:
-        """The number of the current generation; None if there is no index.
+        """Returns the number of the current generation; None if no index exists.
 
         If the file `current` is unreadable or names a missing generation, the newest generation on disk counts as
         current.
@@ -66,7 +66,7 @@ class IndexLayout:
         return number if number in there else max(there, default=number)
 
     def set_current(self, number: int) -> None:
-        """Makes a generation the current one, atomically: readers see the former one before and the new one after.
+        """Makes a generation the current one, atomically: readers see either the former one or the new one.
 
         Raises DiskFull or PermissionDenied.
         """
@@ -83,21 +83,21 @@ class IndexLayout:
             raise disk_error(error, self.path) from error
 
     def generations(self) -> list[int]:
-        """The numbers of all generations on disk, ascending."""
+        """Returns the numbers of all generations on disk, ascending."""
         folder = self.path / "generations"
         return sorted(int(p.name) for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
 
     def generation(self, number: int) -> Path:
-        """The folder of a generation, whether or not it exists."""
+        """Returns the folder of a generation, whether or not it exists."""
         return self.path / "generations" / str(number)
 
     def manifest(self, number: int) -> Path:
-        """The manifest file of a generation, whether or not it exists."""
+        """Returns the manifest file of a generation, whether or not it exists."""
         return self.generation(number) / "manifest.sqlite"
 
     def store(self, number: int) -> Path:
-        """The folder for a generation's vector store, whether or not it exists. What it contains is the store's
-        affair."""
+        """Returns the folder for a generation's vector store, whether or not it exists. The store decides on its
+        content."""
         return self.generation(number) / "store"
 
     def new_generation(self) -> int:
@@ -129,7 +129,7 @@ class IndexLayout:
             raise disk_error(error, self.path) from error
 
     def is_edited(self, default_config: str) -> bool:
-        """Whether config.json is there and differs from the text that an index gets when it is made."""
+        """Whether config.json exists and differs from the text that a new index gets."""
         try:
             return self.config.read_bytes() != default_config.encode()
         except FileNotFoundError:
@@ -140,8 +140,8 @@ class IndexLayout:
     def delete(self, default_config: str) -> None:
         """Deletes the index, but not memories, documents and an edited config.json, which cannot be made again.
 
-        The folder is first renamed to trash, so that a killed deletion leaves no half index. `sweep` removes the trash
-        later, after what is kept has been moved back from it (`rescue`). Raises DiskFull or PermissionDenied.
+        The folder is first renamed to trash, so that a killed deletion leaves no partial index. `sweep` removes the
+        trash later, after `rescue` has moved the data that must stay back from it. Raises DiskFull or PermissionDenied.
         """
         if not self.is_edited(default_config):
             self.config.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ class IndexLayout:
             shutil.rmtree(trash, ignore_errors=True)
 
     def _rescue(self, trash: Path) -> bool:
-        """Returns False if something could not be moved back."""
+        """Moves the data back. Returns False if something could not be moved."""
         return all([self._bring_back(trash / name, self.path / name) for name in _KEPT])
 
     def _bring_back(self, kept: Path, home: Path) -> bool:
@@ -174,7 +174,7 @@ class IndexLayout:
         try:
             self.make()
             if home.is_file():
-                return False  # newer settings; the trash stays, for a person to look at
+                return False  # newer settings exist; the trash stays, so that a person can compare them
             # The rename fails if newer memories or documents exist; the trash then stays too.
             kept.rename(home)
         except (OSError, SidecarError):
@@ -182,12 +182,12 @@ class IndexLayout:
         return True
 
     def size(self) -> int:
-        """The size of the index's folder, in bytes."""
+        """Returns the size of the index's folder, in bytes."""
         return bytes_below(self.path)
 
 
 def bytes_below(folder: Path) -> int:
-    """The size of all files below a folder, in bytes; 0 if there is no such folder."""
+    """Returns the size of all files below a folder, in bytes; 0 if the folder does not exist."""
     total = 0
     for inner, _, names in os.walk(folder):
         for name in names:

@@ -1,6 +1,6 @@
-"""Which model a new generation gets, which model the settings ask for, and which one answers until that is ready.
+"""Decides which model a new generation gets, which model is wanted, and which one answers until that is ready.
 
-Not here: how one model replaces another (`update/model_upgrade.py`).
+`update/model_upgrade.py` replaces one model by another.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ModelChoice:
         return self._settings().model
 
     def wanted(self, own: ModelFacts | None = None) -> ModelFacts:
-        """The model that the settings ask for.
+        """Returns the model that the settings ask for.
 
-        If nobody has set a model, an index keeps its `own` one for as long as that is available.
+        If the user has set no model, an index keeps its `own` one for as long as that is available.
         """
         settings = self._settings()
         unnamed = settings.model == _DEFAULT and settings.origins.get("model", "default") == "default"
@@ -47,7 +47,7 @@ class ModelChoice:
         return self._facts(settings)
 
     def first(self, own: ModelFacts | None = None) -> ModelFacts:
-        """The model for a new generation.
+        """Returns the model for a new generation.
 
         This is the default model, which is quick, if the wanted one is slow and has not answered for this index before.
         """
@@ -60,14 +60,15 @@ class ModelChoice:
         return wanted if quick.slow else quick
 
     def next(self, own: ModelFacts) -> ModelFacts | None:
-        """The model that is to replace an index's own one in the background; None if there is nothing to replace."""
+        """Returns the model that will replace an index's own one in the background; None if nothing is to be
+        replaced."""
         if not self._settings().two_stage:
             return None
         wanted = self.wanted(own)
         return wanted if wanted.model_id != own.model_id else None
 
     def check(self, own: ModelFacts) -> None:
-        """Raises IndexCorrupt if an index's own model is not the wanted one and no upgrade is going to replace it."""
+        """Raises IndexCorrupt if an index's own model is not the wanted one and no upgrade will replace it."""
         wanted = self.wanted(own)
         if wanted.model_id != own.model_id and not self._settings().two_stage:
             raise IndexCorrupt(
@@ -76,7 +77,7 @@ class ModelChoice:
             )
 
     def embedder(self, model: ModelFacts) -> Embedder:
-        """The model that an index was made with, whatever the settings ask for now.
+        """Loads the model that an index was made with, whatever the settings ask for now.
 
         Raises ModelLoadFailed if that model is no longer available.
         """
@@ -89,7 +90,8 @@ class ModelChoice:
         return embedder
 
     def failure(self, model: ModelFacts) -> ModelLoadFailed | None:
-        """What the last attempt of `embedder` to load a model raised; None if it succeeded or there was none."""
+        """Returns the error of the last attempt to load a model with `embedder`; None if it succeeded or there was no
+        attempt."""
         return self._failures.get(model.model_id)
 
     def _load(self, model: ModelFacts) -> Embedder:
@@ -101,7 +103,7 @@ class ModelChoice:
         return self._embedder(settings)
 
     def settings_for(self, model: ModelFacts) -> Settings:
-        """The current settings with this model in place of the one they name."""
+        """Returns the current settings with this model in place of the one they name."""
         return replace(self._settings(), model=model.name)
 
     def _is_here(self, model: ModelFacts) -> bool:

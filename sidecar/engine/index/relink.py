@@ -15,7 +15,8 @@ _TEXTS = (("chunks", "vector_id", "body_hash"), ("files", "path_vector", "path_h
 
 
 def link_by_hash(manifest: Manifest, kept: EmbeddingCache, **facts: Any) -> None:
-    """Replaces the vector ids of a manifest by those that `kept` has for the same text hashes, and 0 for the others.
+    """Replaces the vector ids of a manifest by those that `kept`, the embedding cache, has for the same text hashes,
+    and by 0 for the others.
 
     Every chunk becomes pending for the vector store. Writes `facts` into the meta table, all in one transaction.
     """
@@ -37,7 +38,7 @@ def link_by_hash(manifest: Manifest, kept: EmbeddingCache, **facts: Any) -> None
 
 
 def changed_paths(old: Manifest, new: Manifest) -> list[str]:
-    """Paths whose content differs between two manifests or that only one of them has, sorted."""
+    """Returns the paths whose content differs between two manifests, or that only one of them has, sorted."""
     before, after = ({(f.path, f.sha256, f.buffered) for f in m.known_files().values()} for m in (new, old))
     return sorted({path for path, _, _ in before ^ after})
 
@@ -49,7 +50,7 @@ def carry_over(old: Manifest, new: Manifest) -> None:
 
 
 def missing_vectors(connection: sqlite3.Connection) -> int:
-    """How many chunks and paths have no vector yet."""
+    """Returns how many chunks and paths have no vector yet."""
     (chunks,) = connection.execute("SELECT count(*) FROM chunks WHERE vector_id = 0").fetchone()
     (files,) = connection.execute("SELECT count(*) FROM files WHERE path_vector = 0").fetchone()
     return int(chunks + files)

@@ -1,8 +1,8 @@
 """The arrays of a revision in a file beside the manifest, so that opening a large index does not read each of its rows.
 
-What the file holds is derived. It is taken only if it belongs to the same manifest and the same embedding cache, in a
-state that the manifest has had; what has been written since is then read from the manifest. In every other case all of
-it is read there, and the file is written anew.
+The content of the file is derived. It is used only if it belongs to the same manifest and the same embedding cache, in
+a state that the manifest has had; later changes are then read from the manifest. Otherwise everything is read from the
+manifest, and the file is written again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FORMAT = 1
 _END = "\0"
 
 Identity = Mapping[str, object]
-"""What must be the same for the arrays of an earlier revision to be of use: values of JSON."""
+"""The facts that must be equal for the arrays of an earlier revision to be usable: values of JSON."""
 
 
 class SavedColumns:
@@ -39,7 +39,7 @@ class SavedColumns:
         self._writing: Future[bool] | None = None
 
     def read(self, identity: Identity, revision: int) -> Arrays | None:
-        """The saved arrays, of this revision or an earlier one; None if there are none that can be believed."""
+        """Returns the saved arrays, of this revision or an earlier one; None if none can be trusted."""
         found = read_arrays(self._path)
         if found is None or found.facts["identity"] != _wanted(identity) or found.facts["revision"] > revision:
             return None
@@ -47,13 +47,13 @@ class SavedColumns:
         return _arrays_of(found)
 
     def write_beside(self, arrays: Arrays, identity: Identity) -> None:
-        """Starts to save the arrays of a large index, without waiting for it."""
+        """Starts to save the arrays of a large index, without waiting for the end."""
         if len(arrays.chunk_ids) >= self._saved_from:
             self._revision = arrays.revision
             self._writing = beside(lambda: write_arrays(self._path, _content_of(arrays, identity)))
 
     def finish(self, arrays: Arrays | None, identity: Identity, *, keep: bool) -> None:
-        """Waits for the write in progress, then saves these arrays if they are newer and `keep` says so."""
+        """Waits for the write in progress; then, if `keep` is set, saves these arrays if they are newer."""
         if self._writing is not None:
             self._writing.result()
         if keep and arrays is not None and arrays.revision != self._revision:
@@ -92,7 +92,7 @@ def _arrays_of(found: ArrayFile) -> Arrays:
 
 
 def _numbered(names: Sequence[str]) -> tuple[list[str], NDArray[np.int16]]:
-    """The distinct names, and the number of each name among them."""
+    """Returns the distinct names, and the number of each name among them."""
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(name, len(numbers)) for name in names]
     return list(numbers), np.array(codes, np.int16)

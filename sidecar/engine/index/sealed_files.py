@@ -1,8 +1,8 @@
 """The sealed blocks of a vector cache in files beside the manifest, so that opening a large index neither reads its
-vectors one by one nor makes integers of them again.
+vectors one by one nor converts them to integers again.
 
-A block never changes, and a chunk's id is never given to another text, so that a block stays true as long as the
-manifest and the model are the same. It is taken only if both are, and if the manifest has had all its ids.
+A block never changes, and a chunk's id is never given to another text, so a block stays valid as long as the manifest
+and the model are the same. It is used only if both are, and if the manifest has given all ids in it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class SealedFiles:
     """The sealed files of one manifest: file n contains block n. Not thread-safe."""
 
     def __init__(self, folder: Path, identity: Mapping[str, object], highest_id: Callable[[], int]) -> None:
-        """`identity`, values of JSON, says which manifest and which model the vectors are of; `highest_id` is the
+        """`identity`, values of JSON, identifies the manifest and the model of the vectors; `highest_id` returns the
         highest chunk id that the manifest has given so far."""
         self._folder = folder
         self._identity = {"format": _FORMAT, **identity}
         self._highest_id = highest_id
 
     def read(self) -> Iterator[Sealed]:
-        """The blocks in their order, up to the first that is missing or cannot be believed."""
+        """Yields the blocks in order, up to the first that is missing or cannot be trusted."""
         highest = self._highest_id()
         number = 0
         while (found := read_arrays(self._folder / str(number))) is not None:
@@ -42,8 +42,8 @@ class SealedFiles:
             number += 1
 
     def write(self, number: int, block: Sealed) -> None:
-        """Saves a block, in columns as they are compared. If that is not possible, it is made again at the next
-        opening."""
+        """Saves a block in columns, the form in which it is compared. If that fails, the block is made again at the
+        next opening."""
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
         arrays: dict[str, NDArray[Any]] = {"ids": block.ids, "columns": block.codes.T, "scales": block.scales}

@@ -1,7 +1,7 @@
-"""Vectors as small integers: a block of rows that does not change any more, one byte for each number.
+"""Vectors as small integers: a block of rows that no longer changes, one byte for each number.
 
-A number is `code * scale`, with a scale for each row. The query is cut into two digits of seven bits, which makes it
-more exact than the rows are. Products of integers are exact: every processor and every library finds the same.
+A number is `code * scale`, with a scale for each row. The query is split into two digits of seven bits, which makes it
+more exact than the rows are. Products of integers are exact: every processor and every library gets the same result.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Floats = NDArray[np.float32]
 
 _HIGHEST = 127
 _NOTHING = 1e-30
-"""Rows with no larger number count as zero: float32 cannot divide them."""
+"""Rows without a larger number count as zero: float32 cannot divide them."""
 _AT_ONCE = 1024
 _DIGITS = 2
 _DIGIT = 63
 _DIGIT_STEPS = 126
 _BESIDE = 8
-"""Bytes for each row beside its codes: its scale, and the sum of its codes, which is packed with them."""
+"""Bytes for each row in addition to its codes: its scale, and the sum of its codes, which is packed with them."""
 
 
 class Digits:
-    """A query vector of shape [dimension] as `codes`, int8 of shape [2, dimension], each at most 63 from 0; `scales`
-    says what each digit counts."""
+    """A query vector of shape [dimension] as `codes`, int8 of shape [2, dimension], each from -63 to 63; `scales` has
+    the value of one step of each digit."""
 
     def __init__(self, vector: Floats) -> None:
         left, scale = vector.astype(np.float64), float(np.abs(vector).max(initial=0)) / _DIGIT
@@ -55,7 +55,7 @@ class Sealed:
 
 
 def seal(ids: Ids, vectors: Vectors) -> Sealed:
-    """Rows of float32, shape [rows, dimension], as integers."""
+    """Converts rows of float32, shape [rows, dimension], to integers."""
     codes, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
@@ -64,24 +64,25 @@ def seal(ids: Ids, vectors: Vectors) -> Sealed:
 
 
 class SealedRows:
-    """The rows of a block, ready to be compared with."""
+    """The rows of a block, ready for comparison."""
 
     def __init__(self, block: Sealed, make: MakeCompare) -> None:
         self._scales = block.scales
         self._compare = make(block.codes)
 
     def products(self, digits: Digits) -> Floats:
-        """Products of a query with all rows, shape [rows]; for unit vectors to two decimals."""
+        """Returns the products of a query with all rows, shape [rows]; for unit vectors they are exact to two
+        decimals."""
         return np.asarray((digits.scales @ self._compare(digits.codes).astype(np.float32)) * self._scales, np.float32)
 
 
 def bytes_of_sealed(count: int, dimension: int) -> int:
-    """The memory that so many sealed rows take."""
+    """Returns the bytes of memory that `count` sealed rows take."""
     return count * (dimension + _BESIDE)
 
 
 def compare_with_numpy(rows: Int8s) -> Compare:
-    """Compares without any other library: slower, and finds the same, because float32 holds these sums exactly."""
+    """Compares without any other library: slower, with the same results, because float32 holds these sums exactly."""
 
     def compare(digits: Int8s) -> NDArray[np.int32]:
         return (digits.astype(np.float32) @ rows.T.astype(np.float32)).astype(np.int32)
@@ -90,7 +91,7 @@ def compare_with_numpy(rows: Int8s) -> Compare:
 
 
 def _codes_of(vectors: Vectors) -> tuple[Int8s, Floats]:
-    """The codes of some rows, from -127 to 127, and their scales."""
+    """Returns the codes of some rows, from -127 to 127, and their scales."""
     peak = np.abs(vectors).max(axis=1, initial=0)
     scales = np.asarray(np.where(peak > _NOTHING, peak / _HIGHEST, 0), np.float32)
     steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)

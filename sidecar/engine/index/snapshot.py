@@ -1,7 +1,7 @@
 """What a search reads: one read transaction, and the arrays of its revision, a few bytes per chunk.
 
-`Snapshots` keeps the arrays of the newest revision and derives the next one's from them by what was added and removed,
-so that a change of one file costs a search milliseconds. Texts stay on disk, and so do vectors until they are needed.
+`Snapshots` keeps the arrays of the newest revision and derives the next revision's from them, so that after a change of
+one file a search takes milliseconds longer. Texts stay on disk, and so do vectors until they are needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REBUILD = "Run `reindex_project` to rebuild it."
 
 
 class _ChangedText(IndexCorrupt):
-    """A stored text is not the one whose hash was stored with it."""
+    """A stored text does not match the hash that was stored with it."""
 
 
 class VectorSource(Protocol):
@@ -44,10 +44,10 @@ class VectorSource(Protocol):
 
     @property
     def store_uuid(self) -> str:
-        """The id of the cache's file. The vector ids of a manifest that names another one mean nothing here."""
+        """The id of the cache's file. The vector ids of a manifest that names another id are invalid here."""
 
     def get(self, ids: Ids) -> tuple[Vectors, Flags]:
-        """Vectors by id, shape [n, dimension], and which of them were found."""
+        """Returns vectors by id, shape [n, dimension], and flags those that were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,18 @@ class Snapshot(Arrays):
     vector_cache: VectorCache
 
     def chunk_rows(self, ids: Ids) -> Int32s:
-        """The rows of these chunk ids, shape [n]; -1 for chunks that no longer exist."""
+        """Returns the rows of these chunk ids, shape [n]; -1 for chunks that no longer exist."""
         return rows_of(self.chunk_ids, ids)
 
     def file_rows(self, ids: Ids) -> Int32s:
-        """The rows of these file ids, shape [n]; -1 for files that no longer exist."""
+        """Returns the rows of these file ids, shape [n]; -1 for files that no longer exist."""
         return rows_of(self.file_ids, ids)
 
     def stored_chunks(self, rows: Sequence[int] | Int32s, *, checked: bool = True) -> list[StoredChunk]:
-        """Text, kind and names of the chunks in these rows, in the same order.
+        """Returns text, kind and names of the chunks in these rows, in the same order.
 
-        If `checked`, raises IndexCorrupt if a text is not the one whose hash was stored with it: SQLite notices no
-        changed bit.
+        If `checked`, raises IndexCorrupt if a text does not match the hash that was stored with it: SQLite does not
+        notice changed bits.
         """
         wanted = [int(self.chunk_ids[r]) for r in rows]
         found: dict[int, StoredChunk] = {}
@@ -101,8 +101,8 @@ class Snapshot(Arrays):
         return [found[i] for i in wanted]
 
     def pending_slots(self) -> Ids:
-        """The slots whose vectors are out of date in the vector store, ascending."""
-        # Read only on request: an index whose searches do not ask the store may have one for each chunk.
+        """Returns the slots whose vectors are out of date in the vector store, ascending."""
+        # Read only on request: an index whose searches do not use the store may have one pending slot for each chunk.
         select = "SELECT slot FROM pending_slots ORDER BY slot"
         return self.memo.get(_PendingSlots, lambda: _PendingSlots(ints(self.connection.execute(select)))).slots
 
@@ -113,10 +113,11 @@ class Snapshot(Arrays):
     def cosines(
         self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
     ) -> Compared:
-        """Cosines between a unit vector and the vectors of these chunk rows, shape [n], and which rows have a vector.
+        """Returns the cosines between a unit vector and the vectors of these chunk rows, shape [n], and which rows have
+        a vector.
 
-        Rows without a vector get 0. If `rough`, two decimals are enough where they take less time. `check` is called
-        before each read from disk, and what it raises ends the comparison.
+        Rows without a vector get 0. If `rough`, two decimals suffice where that is faster. `check` is called before
+        each read from disk, and an error that it raises ends the comparison.
         """
 
         def compared(cache: VectorCache, rows: Int32s) -> Compared:
@@ -139,7 +140,7 @@ class Snapshot(Arrays):
         return Compared(cosines, found, coarse if coarse.any() else None)
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
-        """The vectors of these chunk rows, read from disk, shape [n, dimension], and which rows have one.
+        """Returns the vectors of these chunk rows, read from disk, shape [n, dimension], and which rows have one.
 
         Rows without a vector are zeros.
         """
@@ -152,7 +153,7 @@ class Snapshot(Arrays):
 
 
 class Snapshots:
-    """Hands out snapshots of one manifest file. Thread-safe: each open snapshot has its own connection."""
+    """Opens snapshots of one manifest file. Thread-safe: each open snapshot has its own connection."""
 
     def __init__(
         self,
@@ -163,9 +164,8 @@ class Snapshots:
         cache: VectorCache | None = None,
         saved_from: int = SAVED_FROM,
     ) -> None:
-        """`on_left` is called once, after `close` and the last reader: the vectors may then be closed. The arrays of an
-        index of at least `saved_from` chunks are saved in a file.
-        """
+        """`on_left` is called once, after `close` and after the last reader has finished: the vectors may then be
+        closed. The arrays of an index of at least `saved_from` chunks are saved in a file."""
         self._path = path
         self._file = OpenedFile(path)
         self._on_left = on_left
@@ -182,10 +182,10 @@ class Snapshots:
 
     @contextmanager
     def open(self) -> Iterator[Snapshot]:
-        """A snapshot of the newest commit; everything read through it belongs to that commit.
+        """Opens a snapshot of the newest commit; everything read through it belongs to that commit.
 
-        Raises IndexCorrupt after `close`: another generation has replaced this one, or the index was closed. Also if
-        another file has taken the manifest's place.
+        Raises IndexCorrupt after `close`, that is, if another generation has replaced this one or the index was closed,
+        and if another file has replaced the manifest.
         """
         with self._reading():
             self._file.check()
@@ -217,7 +217,7 @@ class Snapshots:
 
     def close(self, *, keep: bool = False) -> None:
         """Refuses new snapshots; those already open stay usable. If `keep`, the arrays of a large index are saved for
-        the next who opens it."""
+        the next opening."""
         with self._lock:
             arrays, identity = self._arrays, self._identity
         self._saved.finish(arrays, identity, keep=keep)
@@ -259,7 +259,8 @@ class Snapshots:
                 self._free.append(connection)
 
     def _current(self, connection: sqlite3.Connection, revision: int, identity: Identity) -> Arrays:
-        """The arrays of the transaction's revision. `identity` says which file and which vectors its ids belong to."""
+        """Returns the arrays of the transaction's revision. `identity` says which file and which vectors its ids belong
+        to."""
         with self._lock:
             if self._identity != identity:
                 self._identity, self._arrays = identity, None
@@ -280,9 +281,8 @@ class Snapshots:
 
 
 def fault_of(manifest: Path) -> str:
-    """One line on the damage of a manifest; empty if there is none. Reads all of it, but compares no text: for those,
-    it goes by what searches have found.
-    """
+    """Returns one line on the damage of a manifest; empty if none is found. Reads the whole file, but compares no text
+    with its hash: for texts it relies on what searches have found."""
     noted = os.path.exists(_note_of_damage(manifest))  # noqa: PTH110 Path.exists raises where it may not look
     return "a stored text has been changed" if noted else find_fault(manifest, quick=True)
 
@@ -292,7 +292,7 @@ def _note_of_damage(manifest: Path) -> Path:
 
 
 def _without_vectors(arrays: Arrays) -> Arrays:
-    """The same arrays for a manifest that this process cannot link to a new cache file: its writer is yet to do it."""
+    """Returns the arrays without vector ids, for a manifest that its writer has not yet linked to a new cache file."""
     return replace(
         arrays,
         file_vector=np.zeros_like(arrays.file_vector),

@@ -1,7 +1,7 @@
 """The patterns that one workspace's index is limited to, in a file beside its generations.
 
-The file outlives generations and damage to them: an index that a person has allowed for some files must never grow by
-being repaired. While it cannot be read, nothing is indexed.
+The file outlives generations and damage to them: an index that a person has allowed for some files only must never grow
+because it is repaired. While the file cannot be read, nothing is indexed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sidecar.small_files import read_small_file, stat_if_there
 
 _MAX_BYTES = 64 * 1024 * 1024
 _Version: TypeAlias = tuple[int, int, int]
-"""Inode, size and time of change of the file, which is always replaced as a whole."""
+"""Inode, size and modification time of the file, which is always replaced as a whole."""
 
 
 class StoredLimit:
@@ -32,7 +32,8 @@ class StoredLimit:
         self._read: tuple[_Version, PatternLimit] | None = None
 
     def current(self) -> PatternLimit | None:
-        """The patterns; None if the index is of the whole workspace, becomes that at the moment, or does not exist.
+        """Returns the patterns; None if the index covers the whole workspace, is being extended to it, or does not
+        exist.
 
         Raises IndexCorrupt if the file cannot be read.
         """
@@ -72,9 +73,8 @@ class StoredLimit:
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
-        """Within the block, this process treats the index as one of the whole workspace; other processes do so when the
-        block has ended without an error. Raises DiskFull or PermissionDenied at that end.
-        """
+        """Within the block, this process treats the index as one of the whole workspace; other processes do so after
+        the block has ended without an error. Raises DiskFull or PermissionDenied at the end of the block."""
         self._lifted = True
         try:
             yield
@@ -91,6 +91,6 @@ class StoredLimit:
 
 
 def _version(path: Path) -> _Version | None:
-    """The version of a file that is there; None if nothing is. Raises OSError."""
+    """Returns the version of a file; None if it does not exist. Raises OSError."""
     stat = stat_if_there(path)
     return None if stat is None else (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,11 +1,12 @@
 """The chunk vectors that searches have needed so far, in memory, so that none is read from disk twice.
 
-They are float32 while all of them fit into 128 MiB. With more, they are sealed block by block: kept as integers, which
-take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay float32. A
-saved file adds rows to these, now and then seals a block of them, and touches nothing else.
+They are float32 while all of them fit into 128 MiB. If there are more, they are sealed block by block: converted to
+integers, which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay
+float32. A saved file adds rows to the newest, and sometimes causes a block of them to be sealed; it changes nothing
+else.
 
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
-cache is full and misses pile up; then everything is dropped.
+cache is full and misses accumulate; then everything is dropped.
 """
 
 from __future__ import annotations
@@ -28,24 +29,26 @@ Flags = NDArray[np.bool_]
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 BLOCK = 16_384
-"""Rows that are sealed together."""
+"""The number of rows that are sealed together."""
 MOST_BYTES = 280 * 1024 * 1024
-"""Room for a million vectors of 256 numbers."""
+"""Enough for a million vectors of 256 numbers."""
 _MOST_EXACT_BYTES = 128 * 1024 * 1024
 """All vectors are float32 as long as they fit into this: 131,072 of 256 numbers."""
 _MADE_AT_ONCE = 8
-"""After so many new blocks, memory is given back, so that making all of them does not take twice what they have."""
+"""After this many new blocks, free memory is returned to the system; otherwise making all blocks would take twice their
+memory."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _LARGEST_SPAN = 8_000_000
-"""The most entries of the table from chunk id to row, four bytes each. Ids further apart than this empty the cache."""
+"""The maximum number of entries in the table from chunk id to row, four bytes each. If ids are further apart than this,
+the cache is emptied."""
 
 
 class SavedBlocks(Protocol):
-    """Where sealed blocks are kept for the next who opens the index; see `SealedFiles`."""
+    """The place where sealed blocks are saved for the next opening of the index; see `SealedFiles`."""
 
     def read(self) -> Iterator[Sealed]:
-        """The blocks in their order."""
+        """Yields the blocks in order."""
 
     def write(self, number: int, block: Sealed) -> None:
         """Saves block `number`, counted from 0."""
@@ -56,9 +59,9 @@ class SavedBlocks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Dot products of chunks with a vector, shape [n]. `found` says which chunks have one; the others get 0.
+    """Dot products of chunks with a vector, shape [n]. `found` flags the chunks that have a vector; the others get 0.
 
-    `rough` says which products have only two decimals; None if none has.
+    `rough` flags the products that are exact to two decimals only; None if all are exact.
     """
 
     products: Floats
@@ -68,7 +71,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What the cache holds at one moment: `sealed` blocks of `block` rows, and after them `tail`, float32 of shape
+    """The content of the cache at one moment: `sealed` blocks of `block` rows, followed by `tail`, float32 of shape
     [any, dimension]."""
 
     sealed: tuple[SealedRows, ...]
@@ -82,7 +85,8 @@ class _Rows:
 
 
 class VectorCache:
-    """Thread-safe. `load` is called without holding the lock, so that two threads may load the same ids."""
+    """Chunk vectors in memory, by chunk id. Thread-safe. `load` is called without holding the lock, so two threads may
+    load the same ids."""
 
     def __init__(
         self,
@@ -104,10 +108,10 @@ class VectorCache:
         return count <= self._capacity(dimension)
 
     def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False) -> Compared:
-        """Compares these chunks' vectors with `vector`. If `rough`, two decimals are enough where they take less time.
+        """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
-        block, and only flagged rows are cached. What it raises ends the comparison.
+        block, and only flagged rows are cached. An error that it raises ends the comparison.
         """
         try:
             return self._compare(ids, vector, load, rough)
@@ -137,13 +141,13 @@ class VectorCache:
         return Compared(products, found, coarse if rough else None)
 
     def _capacity(self, dimension: int) -> int:
-        """The number of vectors that there is room for, sealed if need be."""
+        """Returns how many vectors fit, sealed if necessary."""
         for_sealed = self._most_bytes - 4 * dimension * self._block
         sealed = self._block + for_sealed // bytes_of_sealed(1, dimension) if for_sealed > 0 else 0
         return max(self._exact_room(dimension), sealed)
 
     def _exact_room(self, dimension: int) -> int:
-        """The number of vectors that there is room for as float32."""
+        """Returns how many vectors fit as float32."""
         return min(self._most_bytes, _MOST_EXACT_BYTES) // (4 * dimension)
 
     def _forget(self) -> None:
@@ -163,7 +167,7 @@ class VectorCache:
             self._give_back()
 
     def _give_back(self) -> None:
-        """Returns the memory that making blocks took: more than the blocks have, and the allocator keeps it."""
+        """Returns memory to the system: making blocks took more than they need, and the allocator would keep it."""
         self._made = 0
         give_memory_back()
 
@@ -195,7 +199,7 @@ class VectorCache:
                 self._append(ids, vectors)
 
     def _take_saved(self, dimension: int) -> None:
-        """Takes over the blocks that an earlier process has saved, once and only if nothing is held yet."""
+        """Takes over the blocks that an earlier process has saved, once, and only if the cache is empty."""
         with self._lock:
             if self._saved is None or not self._read_saved:
                 return
@@ -207,7 +211,7 @@ class VectorCache:
                     return
 
     def _place(self, block: Sealed, dimension: int) -> bool:
-        """Takes a sealed block over; False if it is of another kind, or there is no room for it."""
+        """Adds a sealed block; returns False if it has another shape, or does not fit."""
         rows = self._block
         if block.codes.shape != (rows, dimension) or self._used + rows > self._capacity(dimension):
             return False
@@ -231,8 +235,8 @@ class VectorCache:
             self._seal(in_tail + added)
 
     def _seal(self, in_tail: int) -> int:
-        """Seals the full blocks of the tail and returns how many rows are left in it. Whoever compares at this moment
-        still has the arrays of before."""
+        """Seals the full blocks of the tail and returns how many rows are left in it. A comparison that runs at this
+        moment keeps using the former arrays."""
         full = in_tail - in_tail % self._block
         if full:
             for start in range(0, full, self._block):
@@ -245,7 +249,7 @@ class VectorCache:
         return in_tail - full
 
     def _reach(self, lowest: int, highest: int) -> bool:
-        """Extends the table to the ids from `lowest` to `highest`; False if they are too far apart."""
+        """Extends the table to the ids from `lowest` to `highest`; returns False if they are too far apart."""
         last = self._first + len(self._table) - 1 if len(self._table) else highest
         first = min(self._first, lowest) if len(self._table) else lowest
         if max(last, highest) - first >= _LARGEST_SPAN:

@@ -1,4 +1,4 @@
-"""Which cached vectors the indexes of a data folder refer to. The embedding cache may drop all others."""
+"""Finds the cached vectors that the indexes of a data folder refer to. The embedding cache may drop all others."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from sidecar.parts.database import connect, translated
 
 
 def named_vectors(indexes: Path, store_uuid: str) -> Ids:
-    """Ids of the vectors that the manifests below `indexes` refer to in the cache file `store_uuid`, ascending.
+    """Returns the ids of the vectors that the manifests below `indexes` refer to in the cache file `store_uuid`,
+    ascending.
 
-    A damaged manifest counts as referring to nothing: it cannot be searched, and a
-    rebuild finds the vectors by their text hashes. Raises SidecarError if a manifest cannot be read for another reason,
-    because its references are then unknown.
+    A damaged manifest counts as referring to nothing: it cannot be searched, and a rebuild finds the vectors by their
+    text hashes. Raises SidecarError if a manifest cannot be read for another reason, because its references are then
+    unknown.
     """
     found = [np.zeros(0, np.int64)]
     for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
@@ -29,7 +30,8 @@ def named_vectors(indexes: Path, store_uuid: str) -> Ids:
 
 
 def named_texts(indexes: Path, without: Path | None = None) -> Iterator[bytes]:
-    """The hashes of the texts of all indexes but the one in `without`, of any cache file and model, some twice.
+    """Yields the hashes of the texts of all indexes except the one in `without`, of any cache file and model, some more
+    than once.
 
     A damaged manifest counts as having none. Raises SidecarError if one cannot be read for another reason.
     """
@@ -46,7 +48,8 @@ def _texts_in(manifest: Path) -> Iterator[bytes]:
 
 
 def vectors_in(manifest: Path, store_uuid: str) -> Ids:
-    """Ids of the vectors that one manifest refers to in the cache file `store_uuid`; empty if it uses another one.
+    """Returns the ids of the vectors that one manifest refers to in the cache file `store_uuid`; empty if it uses
+    another one.
 
     Raises IndexCorrupt if the manifest is damaged.
     """

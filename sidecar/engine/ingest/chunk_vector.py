@@ -8,9 +8,9 @@ from sidecar.model.terms import Vectors
 
 
 def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
-    """The vectors of chunks: normalise(body + path_weight * path), row by row. All arrays have the shape [chunks,
-    dimension]; a row whose sum is zero stays zero, and one whose body is zero is zero:
-    a chunk without a word, such as encoded data, has no meaning that its path could give it."""
+    """Returns the vectors of chunks: normalise(body + path_weight * path), row by row. All arrays have the shape
+    [chunks, dimension]. A row whose sum is zero stays zero. A row whose body is zero is zero too: a chunk without a
+    word, such as encoded data, gets no meaning from its path."""
     mixed = body + np.float32(path_weight) * path * body.any(axis=1, keepdims=True)
     norms = np.linalg.norm(mixed, axis=1, keepdims=True)
     unit: Vectors = np.divide(mixed, norms, out=np.zeros_like(mixed), where=norms > 0)

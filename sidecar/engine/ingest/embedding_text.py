@@ -1,7 +1,7 @@
-"""The two texts of a chunk that the model embeds: its body under its enclosing names, and its path.
+"""The two texts of a chunk that the model embeds: its body below its enclosing names, and its path.
 
 A chunk's vector is normalise(vector(body_text) + path_weight * vector(path_text)). The two vectors are cached
-separately, so renaming a file embeds none of its bodies again.
+separately, so after a file is renamed, none of its bodies is embedded again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class WithBody(Protocol):
 
     @property
     def text(self) -> str:
-        """Its text."""
+        """The chunk's text."""
 
     @property
     def enclosing(self) -> tuple[str, ...]:
@@ -27,13 +27,13 @@ class WithBody(Protocol):
 
 
 def body_text(chunk: WithBody) -> str:
-    """The chunk's text without encoded data, below a line of its enclosing names if it has any."""
+    """Returns the chunk's text without encoded data, below a line of its enclosing names if it has any."""
     return _below_names(without_encoded(chunk.text), chunk)
 
 
 def has_body(chunk: WithBody, digest: bytes, hash_of: Callable[[str], bytes]) -> bool:
     """Whether `digest` is the hash of the chunk's `body_text`."""
-    # Few texts hold encoded data, and looking for it takes six times as long as a hash.
+    # Few texts contain encoded data, and looking for it takes six times as long as a hash.
     return hash_of(_below_names(chunk.text, chunk)) == digest or hash_of(body_text(chunk)) == digest
 
 
@@ -42,8 +42,8 @@ def _below_names(text: str, chunk: WithBody) -> str:
 
 
 def path_text(path: str) -> str:
-    """The file's stem, then the words of the whole path. The stem of `mod.rs`, `index.js` and the like is the name of
-    their folder."""
+    """Returns the file's stem, followed by the words of the whole path. The stem of `mod.rs`, `index.js` and the like
+    is the name of their folder."""
     pure = PurePosixPath(path)
     parts = " ".join((*pure.parts[:-1], pure.name.replace(".", " ")))
     return f"{file_stem(path)} {parts}"

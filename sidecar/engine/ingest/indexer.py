@@ -1,5 +1,5 @@
-"""Carries out a plan in stages, batch by batch: prepare; write the lexical part; embed and write the vectors. Stages
-run at the same time, each on its own thread, unless there are only a few files: the caller's thread then runs them in
+"""Carries out a plan in stages, batch by batch: prepare; write the lexical part; embed and write the vectors. The
+stages run at the same time, each on its own thread. If there are only a few files, the caller's thread runs them in
 turn.
 
 A new file can be found by word as soon as it is read. A file that is already indexed keeps its former version until the
@@ -35,7 +35,7 @@ from sidecar.settings.load import Settings
 T = TypeVar("T")
 
 _EMBED_BATCH = 256
-# A slow model embeds so many in about a second; fewer would not be worth a call to a GPU.
+# A slow model embeds this many texts in about a second; fewer would not be worth a call to a GPU.
 _EMBED_BATCH_SLOW = 32
 _INLINE = 4
 # Indexing this many bytes creates enough objects to trigger full collections of Python's garbage collector.
@@ -45,8 +45,8 @@ _MOST_NOTICED = 10_000
 
 @dataclass
 class Tally:
-    """Counts of one run: files and chunks written, distinct bodies embedded, files removed, errors, and files whose
-    stat alone was updated (`touched`)."""
+    """Counts of one run: files and chunks written, distinct bodies embedded, files removed, errors, and files of which
+    only the stat was updated (`touched`)."""
 
     files: int = 0
     chunks: int = 0
@@ -65,13 +65,13 @@ class _Batch:
     outcomes: Sequence[Outcome]
     known: dict[str, KnownFile]
     began: int
-    """The moment (`Forgotten.now`) before any of the batch was read."""
+    """The moment (`Forgotten.now`) before any file of the batch was read."""
     written: Sequence[_Written] = ()
     held: Sequence[Prepared] = ()
     embedded: int = 0
     overtaken: frozenset[str] = frozenset()
-    """Paths that another run wrote or forgot after this run looked them up. Either run may have read the newer text, so
-    they are read again."""
+    """Paths that another run wrote or removed after this run looked them up. Either run may have read the newer text,
+    so these files are read again."""
 
 
 class _Steps:
@@ -94,8 +94,8 @@ class _Steps:
 
 @dataclass(frozen=True)
 class Source:
-    """What is indexed: the files of the workspace at `root`. `settings` reads those in force for this generation;
-    `buffers` maps paths to the unsaved text of open editors."""
+    """What is indexed: the files of the workspace at `root`. `settings` returns the settings in force for this
+    generation; `buffers` maps paths to the unsaved text of open editors."""
 
     root: str
     settings: Callable[[], Settings]
@@ -105,8 +105,8 @@ class Source:
 class Indexer:
     """Writes one generation. Runs may overlap (a rebuild and a saved file): they take turns, commit by commit.
 
-    A slow model (see `team`) takes milliseconds per text rather than microseconds: it is given smaller batches, and
-    only what the team does not have. `on_commit` is called after every commit.
+    A slow model (see `team`) takes milliseconds per text instead of microseconds: it gets smaller batches, and only the
+    texts whose vectors the team does not have. `on_commit` is called after every commit.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Indexer:
         self._at_rest = self._lexical.merge_at_rest()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
-        """Brings the manifest up to date with the plan, and embeds what an earlier interrupted run left without a
+        """Brings the manifest up to date with the plan, and embeds the texts that an interrupted run left without a
         vector. Raises Cancelled between two batches; committed batches stay."""
         tally = Tally()
         self._begin(plan, tally)
@@ -162,7 +162,7 @@ class Indexer:
         return tally
 
     def _index(self, files: Sequence[FoundFile], tally: Tally, cancelled: IsCancelled, *, force: bool = False) -> None:
-        """Indexes the files, and reads those that another run overtook again, until none is overtaken."""
+        """Indexes the files. Those that another run has overtaken are read again, until none is overtaken."""
         while files:
             overtaken: set[str] = set()
             for some in batches(files):
@@ -173,7 +173,7 @@ class Indexer:
             files = [f for f in files if f.path in overtaken]
 
     def finish_vectors(self, cancelled: IsCancelled) -> int:
-        """Gives a vector to the chunks that have none, which an interrupted run or another model's index left so.
+        """Gives a vector to the chunks that have none because a run was interrupted or another model made the index.
         Returns how many bodies were embedded. Raises Cancelled."""
         embedded = 0
         while rows := self._manifest.without_vector(_EMBED_BATCH):
@@ -190,7 +190,7 @@ class Indexer:
         return embedded
 
     def notice_removed(self, path: str) -> bool:
-        """Whether a pass or `remove_as_known` has removed this path since the last call for it. Answers True once per
+        """Whether a pass or `remove_as_known` has removed this path since the last call for it. Returns True once per
         removal, so that a person is informed once."""
         if path not in self._noticed:
             return False
@@ -198,14 +198,14 @@ class Indexer:
         return True
 
     def remove(self, path: str) -> bool:
-        """Forgets a path; returns whether it was indexed."""
+        """Removes a path; returns whether it was indexed."""
         with self._manifest.transaction():
             gone = self._forget([path])
         self._on_commit()
         return gone > 0
 
     def remove_as_known(self, known: Mapping[str, KnownFile | None]) -> None:
-        """Forgets the paths whose row is still the given one (None: no row). A path that another run has written since
+        """Removes the paths whose row is still the given one (None: no row). A path that another run has written since
         then stays."""
         if not known:
             return
@@ -214,13 +214,13 @@ class Indexer:
         self._on_commit()
 
     def _forget_as_known(self, known: Mapping[str, KnownFile | None]) -> int:
-        """Must be called inside a transaction. Returns how many of the forgotten paths were indexed."""
+        """Removes these paths; must be called inside a transaction. Returns how many of them were indexed."""
         paths = [path for path, file in known.items() if self._manifest.known_file(path) == file]
         self._note_removed(paths)
         return self._forget(paths)
 
     def _forget(self, paths: Sequence[str]) -> int:
-        """Must be called inside a transaction. Returns how many of the paths were indexed."""
+        """Removes these paths; must be called inside a transaction. Returns how many of them were indexed."""
         self._forgotten.add(paths)
         gone = self._manifest.forget(paths)
         self._lexical.forget_files(self._manifest.connection, gone)
@@ -294,7 +294,7 @@ class Indexer:
         return _Batch(batch.outcomes, batch.known, batch.began, written, held, overtaken=overtaken)
 
     def _write_and_merge(self, batch: _Batch) -> _Batch:
-        """The writing stage. It also merges segments, so that this overlaps with the other stages."""
+        """The writing stage. It also merges segments, so that merging overlaps with the other stages."""
         written = self._write_new(batch)
         self._merge()
         return written
@@ -304,8 +304,8 @@ class Indexer:
             self._lexical.merge_segments(connection, at_end=at_end)
 
     def merge_at_rest(self, stop: Callable[[], bool]) -> None:
-        """Merges segments until few are left or `stop` says so, in transactions of about a tenth of a second. What it
-        has begun is gone on with at the next call."""
+        """Merges segments until few are left or `stop` returns True, in transactions of about a tenth of a second. The
+        next call continues an unfinished merge."""
         manifest = self._manifest
         while not stop():
             with manifest.lock, translated(manifest.path):
@@ -319,7 +319,7 @@ class Indexer:
                 raise
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
-        """Whether another run has written or forgotten this path since the batch looked it up."""
+        """Whether another run has written or removed this path since the batch looked it up."""
         return self._manifest.known_file(path) != batch.known.get(path) or self._forgotten.after(batch.began, path)
 
     def _write_plain(self, outcome: Outcome) -> None:
@@ -402,7 +402,8 @@ class Indexer:
         return made, {h for _, h in missing}
 
     def _remake_released(self, tally: Tally, cancelled: IsCancelled) -> None:
-        """Embeds again what lost its vector because another index was deleted before the manifest named it."""
+        """Embeds the texts again whose vectors were dropped because another index was deleted before this manifest
+        referred to them."""
         while (releases := self._kept.releases()) != self._manifest.kept_releases():
             lost = self._kept.lost(self._manifest.vector_ids())
             with self._manifest.transaction():

@@ -11,20 +11,20 @@ from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import KnownFile
 
 _ASK_GIT_FROM = 50
-"""Reading git's index of 10,000 files takes as long as reading a hundred files."""
+"""Reading git's index of 10,000 files takes as long as reading a hundred files, so fewer files than this are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one pass over a workspace has to do.
+    """The work of one pass over a workspace.
 
     `changed` are the files to read: new, changed, or possibly changed. `unchanged` counts the indexed files that need
-    no reading. `removed` maps each path to forget to what the manifest knew of it; a path whose row has changed since
-    then is not forgotten, because an overlapping run may have found the file again. `left_out` are the paths that the
-    rules exclude. `unread` are paths that could not be examined: what is known of them and of everything below them
-    stays. `new` are those of `changed` of which nothing is known yet. `whole`: all files of the workspace were
-    compared; `first_beyond` is then that of the walk. `same` are files with another stat than the manifest has and, as
-    git says, the same content; they count as unchanged.
+    no reading. `removed` maps each path to remove to its row in the manifest, or None; a path whose row has changed
+    since then stays, because an overlapping run may have found the file again. `left_out` are the paths that the rules
+    exclude. `unread` are paths that could not be examined: their entries and those of everything below them stay. `new`
+    are those of `changed` that are not in the manifest at all. `whole`: all files of the workspace were compared;
+    `first_beyond` is then that of the walk. `same` are files with another stat than the manifest has but, according to
+    git, the same content; they count as unchanged.
     """
 
     changed: tuple[FoundFile, ...]
@@ -45,12 +45,12 @@ def make_plan(
     failures: Sized[str],
     buffers: Sized[str],
 ) -> Plan:
-    """Compares a complete walk with what the manifest held before the walk.
+    """Compares a complete walk with the content of the manifest before the walk.
 
     `known` are the indexed files. `skips` are the files that preparation left out, each with its stat and whether that
     is settled. `failures` are the paths whose preparation failed, and `buffers` those with unsaved text in an editor. A
     file is unchanged if its recorded stat is settled and equals the one on disk, or if it was indexed from an editor's
-    text and the editor still has it open. Files that failed, and files that belong in the other collection now, are
+    text and the editor still has it open. Files that failed, and files that now belong in the other collection, are
     always read again.
     """
     changed: list[FoundFile] = []
@@ -75,10 +75,10 @@ def without_same(
     not_these: Container[str],
     unmodified: Callable[[Mapping[str, IndexedBlob]], Set[str]],
 ) -> Plan:
-    """The plan without reading the files that git says have the content that was indexed.
+    """Returns the plan without the files that, according to git, have the content that was indexed.
 
-    `unmodified` tells which of some files have. It is asked only if they are many: a few are read as quickly. Files in
-    `not_these` are read in any case.
+    `unmodified` returns those of some files that have it. It is called only for many files: a few are read as quickly.
+    Files in `not_these` are read in any case.
     """
     doubtful = {
         found.path: (found, file)
@@ -103,8 +103,8 @@ def _may_be_same(found: FoundFile, known: KnownFile) -> bool:
 
 
 def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath]:
-    """The paths that the walk skipped. One that could not be read gets the rule `NOT_READ` if anything at or below it
-    is in `kept`: it is then tried again, because the kept version would only grow older."""
+    """Yields the paths that the walk skipped. One that could not be read gets the rule `NOT_READ` if anything at or
+    below it is in `kept`: it is then tried again, because the kept version would only become more outdated."""
     holding = {folder for path in kept for folder in lineage(path)} & walked.unread
     for skipped in walked.skipped:
         if skipped.path.rstrip("/") in holding:
@@ -114,7 +114,7 @@ def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath
 
 
 def lineage(path: str) -> Iterator[str]:
-    """The path itself, then every folder above it, up to the root, which is the empty string."""
+    """Yields the path itself, then every folder above it, up to the root, which is the empty string."""
     while path:
         yield path
         path = path.rpartition("/")[0]

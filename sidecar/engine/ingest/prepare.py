@@ -1,4 +1,5 @@
-"""From a path to what the index stores: read, judge, parse, analyse, hash. Uses no database and no model."""
+"""Turns a path into what the index stores: reads, judges, parses, analyses and hashes the file. Uses no database and no
+model."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ from sidecar.parts.manifest import KnownFile, NewFile
 from sidecar.parts.paths import storable
 from sidecar.settings.load import Settings
 
-# Two changes within one tick of the file system's clock leave the same mtime; FAT's ticks are 2 s long.
+# Two changes within one tick of the file system's clock have the same mtime; FAT's ticks are 2 s long.
 SETTLING_NS = 2_000_000_000
 # No grammar has this name, so the parser cuts the text into windows of lines.
 _NO_LANGUAGE = "none"
 BY_LINES = "lines: parser "
 """Prefix of a file's `parser` value if the file was cut by lines because its grammar could not parse it within the
-limits. What the parser did follows."""
+limits. It is followed by what the parser did."""
 
 Hopeless: TypeAlias = Mapping[tuple[bytes, str], str]
-"""Texts that are not parsed again, by SHA-256 and language, with what the parser did to each."""
+"""Texts that are not parsed again, by SHA-256 and language, each with what the parser did."""
 _NOTHING: Hopeless = MappingProxyType({})
 
 
@@ -35,7 +36,7 @@ class Job:
     """A file to prepare.
 
     `known` is the manifest's row, `text` the unsaved text from an open editor. If `by_lines` is not empty, the file is
-    cut by lines and not parsed; it says what the parser did.
+    cut by lines instead of parsed; it says what the parser did.
     """
 
     found: FoundFile
@@ -45,13 +46,13 @@ class Job:
 
     @property
     def size(self) -> int:
-        """Bytes of the file, or characters of the unsaved text."""
+        """The size of the file in bytes, or of the unsaved text in characters."""
         return self.found.stat.size if self.text is None else len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A file to judge by its text without indexing it. `size` is in bytes."""
+    """A request to judge a file by its text without indexing it. `size` is in bytes."""
 
     path: str
     size: int
@@ -59,8 +60,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedChunk:
-    """Where a chunk is expected: its lines (1-based, both included), the names around it, and the hash of the text of
-    it that is embedded."""
+    """The expected place of a chunk: its lines (1-based, both included), the names around it, and the hash of its text
+    that is embedded."""
 
     start_line: int
     end_line: int
@@ -97,7 +98,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a file's text lets it be indexed. `sha256` and `encoding` are empty if the file could not be read."""
+    """Whether a file may be indexed, by its text. `sha256` and `encoding` are empty if the file could not be read."""
 
     decision: Decision
     sha256: bytes
@@ -106,7 +107,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A file ready to be written. `bodies` are the texts to embed, parallel to `new.chunks`."""
+    """A file that is ready to be written. `bodies` are the texts to embed, parallel to `new.chunks`."""
 
     new: NewFile
     terms: FileTerms
@@ -116,7 +117,8 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The file has the same bytes as its indexed version; only its stat and git's id of them have to be recorded."""
+    """The file has the same bytes as its indexed version; only its stat and git's id of the bytes have to be
+    recorded."""
 
     path: str
     stat: Stat
@@ -162,8 +164,8 @@ class Preparer:
         self._check_content: Callable[[str, FileContent], Judged] = parts.make_content_check(root)
 
     def prepare(self, job: Job, hopeless: Hopeless = _NOTHING) -> Outcome:
-        """Reads, judges, parses and analyses one file. Does not raise for anything that the file causes: it returns
-        `Gone` or `Failed` instead."""
+        """Reads, judges, parses and analyses one file. Never raises because of the file: returns `Gone` or `Failed`
+        instead."""
         path = job.found.path
         try:
             return self._prepare(job, hopeless)
@@ -172,11 +174,11 @@ class Preparer:
         except SidecarError as error:
             return Failed(path, error.message)
         except Exception as error:
-            # A parser that fails on one file must not stop the indexing of all others.
+            # A parser that fails on one file must not stop the indexing of the others.
             return Failed(path, f"{type(error).__name__}: {error}")
 
     def judge(self, look: Look) -> Judgement:
-        """Whether the file's text lets it be indexed. A file that cannot be read is judged `UNREADABLE`."""
+        """Judges whether the file may be indexed, by its text. A file that cannot be read is judged `UNREADABLE`."""
         try:
             content = self._parts.read_file(self.root, look.path, self.settings.max_file_size)
             judged = self._check_content(look.path, content)
@@ -185,11 +187,11 @@ class Preparer:
         return Judgement(judged.decision, content.sha256, content.encoding)
 
     def recall(self, recall: Recall) -> Recalled | None:
-        """The file with the texts of its chunks, if it is the expected one on disk too and its chunks are where they
-        are expected; else None. Raises nothing."""
+        """Returns the file with the texts of its chunks if the file on disk is the expected one and its chunks are
+        where they are expected; otherwise None. Never raises."""
         try:
             content, blobs = self._parts.read_with_blobs(self.root, recall.path, self.settings.max_file_size)
-        except Exception:  # whatever is wrong with the file shows when it is prepared
+        except Exception:  # any problem with the file shows when it is prepared
             return None
         if recall.blob not in blobs and recall.sha256 != content.sha256:
             return None
@@ -225,8 +227,7 @@ class Preparer:
         return FileContent(text, Stat(len(job.text), 0, 0, 0), hashlib.sha256(text.encode()).digest(), "utf-8")
 
     def _parse(self, path: str, text: str, language: str, by_lines: str) -> ParsedFile:
-        """Cuts by structure; or by lines if the settings say so, if `by_lines` is not empty, or if the parser
-        raises."""
+        """Cuts by structure; by lines if the settings say so, if `by_lines` is not empty, or if the parser raises."""
         if not self._by_structure:
             return self._parts.parse_file(path, text, _NO_LANGUAGE)
         if not by_lines:
@@ -273,13 +274,13 @@ def is_settled(stat: Stat) -> bool:
 
 
 def path_of(outcome: Outcome) -> str:
-    """The path that an outcome is about."""
+    """Returns the path of an outcome."""
     if isinstance(outcome, Prepared):
         return outcome.new.path
     return outcome.skipped.path if isinstance(outcome, LeftOut) else outcome.path
 
 
 def text_hash(text: str) -> bytes:
-    """The 16-byte BLAKE2b hash under which a text's vector is cached. Raises UnicodeEncodeError if the text holds a
-    lone surrogate."""
+    """Returns the 16-byte BLAKE2b hash under which a text's vector is cached. Raises UnicodeEncodeError if the text
+    contains a lone surrogate."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Brings the vector store in line with the manifest, on a thread of its own, slot by slot as slots become pending.
+"""Keeps the vector store up to date with the manifest, on its own thread, slot by slot as slots become pending.
 
 The store is open only while searches need it, that is, while the vectors do not all fit into memory, or while it is
 filled at rest (docs/decisions/0012). It makes no vectors. Whatever happens to the store, it is refilled from the
@@ -32,12 +32,12 @@ _LOOK_S = 0.1
 # for more, and for the end of the search that usually follows a change.
 _CALM_SECONDS = 0.4
 _LONGEST_WAIT = 3.0
-# Seconds until a server that did not answer is tried again: twice as long each time.
+# Seconds until a server that did not answer is tried again; the time doubles at each failure.
 _AGAIN_S, _LONGEST_AGAIN_S = 1.0, 60.0
 
 
 class AskedStore:
-    """A vector store as searches ask it. Announces a server that does not answer."""
+    """A vector store as searches use it. Reports a server that does not answer."""
 
     def __init__(self, store: VectorStore, announce: Callable[[StoreFailed], None]) -> None:
         self._store = store
@@ -61,7 +61,7 @@ class AskedStore:
 class StoreSync:
     """Owns the vector store of one generation and the thread that fills it. Thread-safe.
 
-    `fits_in_memory` says whether searches compare so many vectors without the store. With `check_first`, the store's
+    `fits_in_memory` says whether searches compare this many vectors without the store. With `check_first`, the store's
     contents are compared with the manifest when it is opened, as after an unclean end.
     """
 
@@ -98,12 +98,12 @@ class StoreSync:
         self._thread: threading.Thread | None = None
 
     def keep_up(self) -> None:
-        """From now on, opens the store as soon as searches need it, and keeps it in line with the manifest."""
+        """From now on, opens the store as soon as searches need it, and keeps it up to date with the manifest."""
         self._may_start = True
         self._start_if_needed()
 
     def start(self) -> None:
-        """Opens the store even if no search needs it, and keeps it in line with the manifest."""
+        """Opens the store even if no search needs it, and keeps it up to date with the manifest."""
         with self._flags:
             if self._stop.is_set() or self._wanted:
                 return
@@ -135,15 +135,15 @@ class StoreSync:
         return self._idle.wait(timeout)
 
     def is_behind(self) -> bool:
-        """Whether searches need the store, and it has pending slots to take in, or has to be filled or checked first.
-        Cheap, and starts nothing."""
+        """Whether searches need the store, and it has pending slots to write, or must be filled or checked first.
+        Cheap; starts nothing."""
         if self._wanted and not self._idle.is_set():
             return True
         return self._is_needed() and self._is_incomplete()
 
     def fill(self, cancelled: IsCancelled) -> None:
-        """Fills the store even if no search needs it; then closes it again. Waits for it, and ends early if
-        cancelled. A server gets nothing that no search needs."""
+        """Fills the store even if no search needs it, waits for that, and closes the store again. Ends early if
+        cancelled. A store on a server is not filled if no search needs it."""
         if self._wanted or not self._is_incomplete() or self._made().elsewhere:
             return
         self.start()
@@ -153,24 +153,25 @@ class StoreSync:
             self._let_go()
 
     def store(self) -> VectorStore | None:
-        """The store once it agrees with the manifest in all but pending slots; None until then and after a failure."""
+        """Returns the store once it agrees with the manifest in all but pending slots; None until then and after a
+        failure."""
         return self._store if self._usable else None
 
     def asked(self) -> AskedStore | None:
-        """The store for a search; None while it cannot be used. Raises StoreFailed while it is on a server that does
-        not answer."""
+        """Returns the store for a search; None while it cannot be used. Raises StoreFailed while it is on a server that
+        does not answer."""
         store = self.store()
         if store is None and self._away:
             raise StoreFailed(self._note, away=True)
         return AskedStore(store, self._announce_failure) if store is not None else None
 
     def is_unverified(self) -> bool:
-        """Whether the store's contents must still be compared with the manifest before they can be trusted."""
+        """Whether the store's contents must be compared with the manifest before they can be trusted."""
         return self._check_first and not self._is_fresh()
 
     @property
     def note(self) -> str:
-        """One line that says why the store is not used; empty if it is in order."""
+        """One line that says why the store is not used; empty if it works."""
         return self._note
 
     def close(self) -> None:
@@ -202,7 +203,7 @@ class StoreSync:
             self.start()
 
     def _let_go(self) -> None:
-        """Has the thread close the store. What is pending stays pending."""
+        """Makes the thread close the store. Pending slots stay pending."""
         with self._flags:
             self._wanted = self._usable = False
             self._hurry.clear()
@@ -221,7 +222,8 @@ class StoreSync:
         self._idle.set()
 
     def _try(self, failed: int) -> int:
-        """Opens and feeds the store after so many failed tries. Returns the new number of failed tries in a row."""
+        """Opens and feeds the store after `failed` failed tries in a row. Returns the new number of failed tries in a
+        row."""
         try:
             self._open()
             self._feed()
@@ -233,7 +235,7 @@ class StoreSync:
             failed = _TRIES
             self._fail(StoreFailed(error.message), failed)
         except Exception as error:
-            # If the thread ended here, callers of `drain` would wait for ever.
+            # If the thread ended here, callers of `drain` would wait forever.
             failed = _TRIES
             self._log.exception("filling the vector store")
             self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {shown.reason(error)})."), failed)
@@ -279,7 +281,7 @@ class StoreSync:
         self._note, self._away, self._again_at = "", False, 0.0
 
     def _reconcile(self, store: VectorStore) -> None:
-        """Makes pending whatever the store lacks or has too much of."""
+        """Marks as pending each slot that the store lacks, and each that it has but should not."""
         for number, collection in enumerate(COLLECTIONS):
             expected = set(self._slots.slots_in_store(number))
             held = set(store.ids(collection).tolist())
@@ -298,7 +300,7 @@ class StoreSync:
             self._slots.settle_pending(rows)
 
     def _settle(self) -> None:
-        """Notes that nothing was pending, unless more has been announced since."""
+        """Records that nothing was pending, unless more has been announced since."""
         with self._flags:
             self._usable = self._wanted and not self._stop.is_set()
             if not self._wake.is_set():
@@ -307,7 +309,7 @@ class StoreSync:
 
     def _gather(self) -> None:
         """Waits for more pending slots before they are written. Returns once a batch is full, none has come for
-        `_CALM_SECONDS`, `_LONGEST_WAIT` is over, or a caller is waiting for the store."""
+        `_CALM_SECONDS`, `_LONGEST_WAIT` is over, or a caller waits for the store."""
         deadline = time.monotonic() + _LONGEST_WAIT
         while 0 < self._slots.count_pending(_BATCH) < _BATCH and time.monotonic() < deadline:
             if self._hurry.is_set() or self._stop.is_set() or not self._wake.wait(_CALM_SECONDS):

@@ -1,4 +1,4 @@
-"""Vectors that a team has made already, between the embedding cache and the model."""
+"""Vectors that a team has already made, used between the embedding cache and the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sidecar.model.terms import Vectors
 
 @dataclass(frozen=True)
 class TeamVectors:
-    """What a generation asks the team for. Only a slow model is worth asking: a quick one makes its vectors in less
+    """What a generation asks the team for. Only vectors of a slow model are requested: a quick model makes them in less
     time than they take to arrive. `shared` is None if the user has named no server."""
 
     model_id: str
@@ -20,8 +20,8 @@ class TeamVectors:
     shared: SharedVectors | None = None
 
     def take(self, kept: EmbeddingCache, texts: Mapping[bytes, str]) -> dict[bytes, int]:
-        """Puts into `kept` those vectors of these texts, which are given by hash, that the team has. Returns their ids
-        by hash."""
+        """Adds to `kept`, the embedding cache, the vectors that the team has for these texts, which are given by hash.
+        Returns their ids by hash."""
         if self.shared is None or not self.slow or not texts:
             return {}
         hashes = list(texts)
@@ -30,6 +30,6 @@ class TeamVectors:
         return dict(zip(found, kept.add(found, vectors), strict=True)) if found else {}
 
     def give(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Offers the team the vectors, shape [n, dimension], that the model has made of these texts."""
+        """Offers the team the vectors, shape [n, dimension], that the model has made from these texts."""
         if self.shared is not None and self.slow:
             self.shared.offer(self.model_id, texts, vectors)

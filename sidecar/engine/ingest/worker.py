@@ -1,4 +1,4 @@
-"""A worker process: prepares the files that it is sent, each within limits, until its stdin ends.
+"""A worker process: prepares the files that it receives, each within limits, until its stdin ends.
 
 A file that exceeds the limits ends the process. The parent knows which file that was (`worker_process.py`).
 """
@@ -23,7 +23,7 @@ _MOST_WORKSPACES = 32
 
 def main() -> int:
     """Serves requests until stdin ends or this process has grown too large. Returns the exit status: 0, or 1 if the
-    parent went away while an answer was being written."""
+    parent has gone while an answer was being written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     apply_limits()
     reading, writing = take_stdio()
@@ -56,7 +56,7 @@ class Worker:
 
     def serve(self, request: Request, replies: BinaryIO) -> bool:
         """Answers the tasks of a request. Returns False, possibly before the last task, once this process has grown so
-        much that the next file could not have all the memory it may use."""
+        much that the next file could not use all the memory it may."""
         preparer = self._preparer(request)
         for task in request.tasks:
             with computing(self._limits.seconds_for(task.size)):

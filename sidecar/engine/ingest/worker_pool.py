@@ -1,10 +1,10 @@
 """Prepares files in worker processes, which all workspaces of this process share.
 
-A file that crashes or stalls its parser thus harms no other file, and parsing does not hold this process's interpreter
-lock, for which an editor's request would have to wait. If a process ends while it works on a file, that file is cut by
-lines in another process and its text is not parsed again. There are two lanes, so that a saved file never waits for a
-pass over a whole workspace. Not here: what preparing is (`prepare.py`), one process as its parent sees it
-(`worker_process.py`), what a process does (`worker.py`).
+A file that crashes or stalls its parser thus affects no other file, and parsing does not hold this process's
+interpreter lock, for which an editor's request would have to wait. If a process ends while it works on a file, that
+file is cut by lines in another process and its text is not parsed again. There are two lanes, so that a saved file
+never waits for a pass over a whole workspace. `prepare.py` prepares a file, `worker_process.py` is one process as its
+parent sees it, and `worker.py` is the process itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Answer: TypeAlias = Outcome | Judgement | Recalled | None
 Piece = TypeVar("Piece", bound=Sequence[Task])
 
 _QUICK_FILES, _QUICK_BYTES = 4, 100_000
-"""Jobs up to this many files and bytes take the quick lane, beside passes over whole workspaces."""
+"""Jobs up to this many files and bytes use the quick lane, beside passes over whole workspaces."""
 _QUICK_PROCESSES = 2
 """Two, so that a file that stalls one process does not delay another file."""
 _NICENESS = 10
@@ -81,22 +81,23 @@ class WorkerPool:
         self._bulk = _Lane(self, bulk, _NICENESS, bulk_rest_s)
 
     def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        """The outcome of each job, in order. A few small files take the quick lane, others the bulk lane."""
+        """Returns the outcome of each job, in order. A few small files use the quick lane, others the bulk lane."""
         few = len(jobs) <= _QUICK_FILES and sum(job.size for job in jobs) <= _QUICK_BYTES
         return _Ordered(self._quick if few else self._bulk, self._request(root, settings, jobs)).outcomes()
 
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
-        """Each piece with its outcomes, in order. Submits one piece more than the bulk lane has processes before it
-        yields the first."""
+        """Yields each piece with its outcomes, in order. Submits one piece more than the bulk lane has processes before
+        it yields the first."""
         for piece, answers in self._answer_all(root, settings, pieces):
             yield piece, cast(list[Outcome], answers)
 
     def recall_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Recall]]
     ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
-        """Each piece with what was found for it, in order, in the bulk lane."""
+        """Yields each piece with the files found for it (None for a file that differs), in order. Uses the bulk
+        lane."""
         for piece, answers in self._answer_all(root, settings, pieces):
             yield piece, cast(list[Recalled | None], answers)
 
@@ -127,12 +128,12 @@ class WorkerPool:
         self._quick.warm()
 
     def rest(self) -> None:
-        """Ends all processes. Requests that still wait for an answer are answered by new ones."""
+        """Ends all processes. New ones answer the requests that still wait."""
         self._quick.rest()
         self._bulk.rest()
 
     def start_process(self, niceness: int) -> WorkerProcess:
-        """A new process of this niceness. Raises Internal if it does not start."""
+        """Starts a new process of this niceness. Raises Internal if it does not start."""
         return WorkerProcess(self._start, self._limits, niceness, self._patience)
 
     def note_hopeless(self, packed: bytes, deed: str) -> None:
@@ -151,7 +152,7 @@ class WorkerPool:
 
 
 class _Ordered:
-    """A request that a lane has taken; its answers are collected later."""
+    """A request that a lane has accepted; its answers are collected later."""
 
     def __init__(self, lane: _Lane, request: Request) -> None:
         self._lane = lane
@@ -159,6 +160,7 @@ class _Ordered:
         self._future = lane.submit(request)
 
     def answers(self) -> list[Answer]:
+        """Waits for the answers and returns them, in the order of the tasks."""
         while True:
             try:
                 # One by one, because unpickling holds the interpreter lock until it is done.
@@ -167,9 +169,11 @@ class _Ordered:
                 self._future = self._lane.submit(self._request)  # the lane's processes were ended
 
     def outcomes(self) -> list[Outcome]:
+        """Like `answers`, for a request that consists of jobs."""
         return cast(list[Outcome], self.answers())
 
     def cancel(self) -> None:
+        """Cancels the request if no process has started it."""
         self._future.cancel()
 
 
@@ -189,6 +193,7 @@ class _Lane:
         self._timer: threading.Timer | None = None
 
     def submit(self, request: Request) -> Future[list[bytes]]:
+        """Gives a request to the processes, which are started if necessary. The future gets the pickled answers."""
         with self._lock:
             self._busy += 1
             future = self._present().submit(request)
@@ -196,11 +201,13 @@ class _Lane:
         return future
 
     def warm(self) -> None:
+        """Starts a process, without waiting for it, if the lane has none."""
         with self._lock:
             if self._crew is None:
                 self._present().warm()
 
     def rest(self) -> None:
+        """Ends the processes. The next request starts new ones."""
         with self._lock:
             crew, self._crew = self._crew, None
         if crew is not None:
@@ -245,12 +252,15 @@ class _Crew:
         self._ended = False
 
     def submit(self, request: Request) -> Future[list[bytes]]:
+        """Queues a request for the next free thread."""
         return self._threads.submit(self._answer, request)
 
     def warm(self) -> None:
+        """Starts a process in one of the threads."""
         self._threads.submit(self._process)
 
     def end(self) -> None:
+        """Ends all processes and cancels the requests that no thread has started."""
         with self._lock:
             self._ended = True
             processes = list(self._processes)
@@ -259,8 +269,8 @@ class _Crew:
             process.end()
 
     def _answer(self, request: Request) -> list[bytes]:
-        """The pickled answers to a request. Raises CancelledError if the crew was ended, Internal if a process does not
-        start."""
+        """Returns the pickled answers to a request. Raises CancelledError if the crew was ended, Internal if a process
+        does not start."""
         answers: list[bytes] = []
         tasks = list(request.tasks)
         spared = -1
@@ -283,8 +293,8 @@ class _Crew:
             self._pool.note_hopeless(packed, task.by_lines)
 
     def _give_up(self, request: Request, tasks: list[Task], answers: list[bytes], deed: str) -> None:
-        """Handles the task that ended its process: the next attempt cuts it by lines, or, if it has been cut by lines
-        already or cannot be, the parent answers it."""
+        """Handles the task that ended its process: the next attempt cuts it by lines. If it has already been cut by
+        lines or cannot be, the parent answers it."""
         task = tasks[len(answers)]
         if isinstance(task, Job) and not task.by_lines:
             log = workspace_log(__name__, request.root)
@@ -294,7 +304,7 @@ class _Crew:
             answers.append(pickle.dumps(_hopeless_answer(task, deed), pickle.HIGHEST_PROTOCOL))
 
     def _process(self) -> WorkerProcess:
-        """The current thread's process, started anew if it has ended."""
+        """Returns the current thread's process, which is started again if it has ended."""
         process: WorkerProcess | None = getattr(self._own, "process", None)
         if process is not None and process.is_running():
             return process
@@ -316,8 +326,8 @@ class _Crew:
 
 
 def _hopeless_answer(task: Task, deed: str) -> Answer:
-    """The answer for a file that cannot even be read within the limits: it is left out, and looked at again when it
-    changes."""
+    """Returns the answer for a file that cannot even be read within the limits: it is left out, and examined again when
+    it changes."""
     if isinstance(task, Recall):
         return None
     decision = Decision(Rule.UNREADABLE, f"reading it {deed}; no setting changes the limits of one file")

@@ -1,6 +1,6 @@
-"""One worker process as seen by its parent: asks, waits, and says why an answer did not come.
+"""One worker process as its parent sees it: asks, waits, and reports why an answer did not come.
 
-Not here: which request gets which process (`worker_pool.py`), what the process does (`worker.py`).
+`worker_pool.py` decides which process gets a request; `worker.py` is the process itself.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may use.
+    """The limits of one file.
 
     The file's computing time, in seconds, is `seconds` plus `seconds_per_mb` for each megabyte; a dense megabyte of
     ordinary code takes about one second. `memory_mb` is what the file may use beyond what the process itself needs.
-    `patience_s` is how long the parent waits for an answer beyond the computing time, in seconds of real time. What the
-    process waits for a processor, while other programs run, is not counted where the system reports it.
+    `patience_s` is how long the parent waits for an answer beyond the computing time, in seconds of real time. Time
+    that the process spends waiting for a processor, while other programs run, is not counted if the system reports it.
     """
 
     seconds: float = 0.8
@@ -54,7 +54,7 @@ class Limits:
     patience_s: float = 30.0
 
     def seconds_for(self, size: int) -> float:
-        """Seconds of computing time that a file of this many bytes may use."""
+        """Returns the seconds of computing time that a file of this many bytes may use."""
         return self.seconds + self.seconds_per_mb * size / 1e6
 
 
@@ -68,8 +68,8 @@ class WorkerSetup:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Tasks of one workspace. Each task gets a message of its own: the pickled answer, and whether the process ends
-    because it has grown too large."""
+    """Tasks of one workspace. Each task gets its own message: the pickled answer, and whether the process ends because
+    it has grown too large."""
 
     root: str
     settings: Settings
@@ -78,12 +78,13 @@ class Request:
 
 
 def write_message(stream: BinaryIO, message: object) -> None:
-    """Sends a message. Raises OSError if the other end is gone."""
+    """Sends a message. Raises OSError if the other end is closed."""
     write_block(stream, pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
 def read_message(stream: BinaryIO) -> Any:
-    """The next message, from a process of our own. Raises EOFError at the end of the stream and inside a message."""
+    """Returns the next message, which must come from a process of sidecar's own. Raises EOFError at the end of the
+    stream and inside a message."""
     try:
         packed = read_block(stream)
     except FrameError as error:
@@ -102,8 +103,8 @@ class WorkerProcess:
     """A running worker process. The constructor raises Internal if it cannot be started. Not thread-safe, except for
     `end`.
 
-    A process that ends or is late before it is ready is started once more, because on a machine that is short of memory
-    or time anything may have killed it.
+    A process that ends, or does not answer in time, before it is ready is started once more: on a machine that is short
+    of memory or time, anything may have killed it.
     """
 
     def __init__(self, start: StartProcess, limits: Limits, niceness: int, patience: Patience) -> None:
@@ -116,7 +117,7 @@ class WorkerProcess:
             )
 
     def _start(self, start: StartProcess, niceness: int) -> str:
-        """Starts the process; returns what it did instead of getting ready, or nothing. Raises Internal."""
+        """Starts the process; returns what it did instead of getting ready, or an empty text. Raises Internal."""
         try:
             self._process = start(_MODULE)
         except OSError as error:
@@ -130,7 +131,7 @@ class WorkerProcess:
         return self._greet(niceness)
 
     def is_running(self) -> bool:
-        """Whether the process can be asked."""
+        """Whether the process can take requests."""
         return self.alive and self._process.poll() is None
 
     def ask(self, request: Request) -> tuple[list[bytes], str]:
@@ -138,7 +139,7 @@ class WorkerProcess:
         giving the next one (`exceeded 0.8 s`).
 
         If answers are missing and that text is empty, the process ended because it had grown too large, and another one
-        has to do the rest.
+        must do the rest.
         """
         answers: list[bytes] = []
         try:
@@ -184,7 +185,7 @@ class WorkerProcess:
         self._patience.expect(self._process, self._limits.patience_s + self._limits.seconds_for(task.size))
 
     def _deed(self, task: Task) -> str:
-        """Ends the process and says why it gave no answer, in words that follow `the parser`."""
+        """Ends the process and returns why it gave no answer, in words that follow `the parser`."""
         overdue = self._patience.lost(self._process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS_S)
@@ -208,7 +209,7 @@ def _deed(status: int, seconds: float) -> str:
 
 @dataclass(slots=True)
 class _Deadline:
-    """`waited_s` is what the process had waited for a processor when the deadline was set."""
+    """`waited_s` is the time that the process had waited for a processor when the deadline was set."""
 
     at: float
     waited_s: float
@@ -217,8 +218,8 @@ class _Deadline:
 class Patience:
     """Kills processes that do not answer in time. One thread watches them all. Thread-safe.
 
-    `waited_s` says how long a process has waited for a processor in its life: on a busy machine a deadline moves by
-    that, because a file that is given up is not parsed again.
+    `waited_s` returns how long a process has waited for a processor in its life: on a busy machine a deadline is
+    extended by that, because a file that is given up is not parsed again.
     """
 
     def __init__(self, waited_s: Callable[[int], float] = waited_for_processor_s) -> None:
@@ -229,7 +230,7 @@ class Patience:
         self._watching = False
 
     def expect(self, process: subprocess.Popen[bytes], within_s: float) -> None:
-        """Expects an answer of this process within so many seconds."""
+        """Expects an answer from this process within `within_s` seconds."""
         with self._changed:
             self._until[process] = _Deadline(time.monotonic() + within_s, self._waited_s(process.pid))
             if not self._watching:
@@ -264,7 +265,7 @@ class Patience:
                 self._changed.wait(_LOOK_S if self._until else None)
 
     def _is_late(self, process: subprocess.Popen[bytes], deadline: _Deadline, now: float) -> bool:
-        """Whether its time is over; moves the deadline by what the process has waited for a processor."""
+        """Whether the deadline has passed; extends it by the time that the process has waited for a processor."""
         if deadline.at >= now:
             return False
         waited_s = self._waited_s(process.pid)

@@ -1,4 +1,4 @@
-"""The files of one workspace: where they are, which of their text is unsaved, and what its settings say."""
+"""The files of one workspace: their place, their unsaved text, and the settings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sidecar.settings.load import Settings
 
 @dataclass(frozen=True)
 class WorkspaceFiles:
-    """The files below `root`. `buffers` maps paths to the unsaved text of editors; `settings` reads the settings.
+    """The files below `root`. `buffers` maps paths to the unsaved text of editors; `settings` returns the settings.
 
-    `limit` reads the patterns that the index is limited to; None means the whole workspace. It raises IndexCorrupt.
+    `limit` returns the patterns that the index is limited to; None means the whole workspace. It raises IndexCorrupt.
     `opened` are the paths that are open in editors.
     """
 
@@ -29,31 +29,31 @@ class WorkspaceFiles:
     opened: Collection[str] = ()
 
     def walker(self) -> Walker:
-        """A walker with the current settings, which keeps to the patterns that the index is limited to."""
+        """Returns a walker with the current settings, limited to the patterns of the index."""
         return self.walker_within(self.limit())
 
     def walker_within(self, limit: PatternLimit | None) -> Walker:
-        """A walker with the current settings, which keeps to these patterns."""
+        """Returns a walker with the current settings, limited to these patterns."""
         return self.parts.make_walker(self.root, self.settings(), limit)
 
     def watcher(self) -> Watching:
-        """A watcher with the current settings, not yet started."""
+        """Returns a watcher with the current settings, not yet started."""
         return self.parts.make_watcher(self.root, self.settings())
 
     def checkout(self) -> Checkout:
-        """What git says now of these files. It costs a few system calls."""
+        """Returns the present state of these files in git. It costs a few system calls."""
         return self.parts.read_checkout(self.root)
 
     def unmodified(self, files: Mapping[str, IndexedBlob]) -> Set[str]:
-        """Those of these files, by path, that have the content with this blob id, as git's index says."""
+        """Returns the paths of those files that, according to git's index, have the content with this blob id."""
         return self.parts.unmodified(self.root, files)
 
     def in_order(self, files: Sequence[FoundFile]) -> list[FoundFile]:
-        """The same files in the order in which they are to be read; see `parts/reading_order.py`."""
+        """Returns the same files in the order in which they are to be read; see `parts/reading_order.py`."""
         return reading_order(files, {*list(self.opened), *list(self.buffers)}, lately_changed(files))
 
     def find(self, path: str, walker: Walker | None = None) -> FoundFile | SkippedPath | None:
-        """The file if the walk would offer it, the reason if it would not, or None if it does not exist.
+        """Returns the file if the walk would offer it, the reason if it would not, or None if it does not exist.
 
         Unsaved text counts as a file. A caller with many paths passes one `walker` for all of them.
         """
