@@ -14,6 +14,7 @@
     │   ├── FileNotFound         FILE_NOT_FOUND
     │   ├── MemoryNotFound       MEMORY_NOT_FOUND
     │   ├── DocumentIndexNotFound  DOCUMENT_INDEX_NOT_FOUND
+    │   ├── DocumentNotFound     DOCUMENT_NOT_FOUND
     │   └── WorkspaceNotFound    WORKSPACE_NOT_FOUND
     ├── Conflict
     │   ├── IndexExists          INDEX_EXISTS

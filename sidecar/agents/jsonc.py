@@ -28,7 +28,8 @@ class _Token(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A value and its position. `comma`: whether one follows its last member. `tail`: where a new member may begin."""
+    """A value and its position. `comma`: whether a comma follows its last member. `tail`: the position for a new
+    member."""
 
     value: Any
     start: int

@@ -1,7 +1,7 @@
 """Serves sessions in this process, by the daemon's own handlers over socket pairs, if no daemon can be reached.
 
-A pipe whose daemon is gone for good continues in this way, and its client does not notice. A session that has not begun
-needs no pipe; `surfaces/cli/main.py` serves it directly.
+If a pipe loses its daemon and can reach no other, it continues in this way, and its client does not notice. A session
+that has not begun needs no pipe; `surfaces/cli/main.py` serves it directly.
 """
 
 from __future__ import annotations

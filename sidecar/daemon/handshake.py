@@ -32,8 +32,8 @@ class Handshake(NamedTuple):
     """A client's request for a session. Paths are absolute, because the daemon works in another folder.
 
     `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. If `toolsets` is
-    None, the settings decide, and `unset_toolsets` if the settings have none ("" stands for the default). `terminal`:
-    the session belongs to a shell in a terminal; `yes`: every question of the shell is answered with yes.
+    None, the settings decide, and `unset_toolsets` if the settings have none ("" stands for the default). `terminal`: a
+    person typed the command in a terminal; `yes`: with the option `--yes`.
     """
 
     kind: Kind

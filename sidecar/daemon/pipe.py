@@ -156,7 +156,7 @@ class Pipe:
     # ------------------------------------------------------------ daemon to client
 
     def _down(self) -> None:
-        """Copies from each daemon to the client, until the client leaves or the session is over."""
+        """Copies from each daemon to the client, until the client leaves or the session has ended."""
         while (connection := self._wait()) is not None:
             self._copy(connection)
             with self._state:

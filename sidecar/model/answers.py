@@ -99,8 +99,8 @@ class SearchAnswer:
     `total` counts the hits on all pages. `notice` is one line, set only if the answer is partial or stale, or other
     words were searched than those typed. `model` is the id of the model that compared the meanings; empty if only words
     were compared. `reason` is one sentence on why there are no hits; empty if there are any. `confidence` (0-1) is the
-    probability that the question has an answer here; None if the model of confidence does not cover this search. `weak`
-    says that it is low.
+    probability that the question has an answer here; None if no calibration covers the mode and the model. `weak` says
+    that it is low.
     """
 
     hits: tuple[Hit, ...]

@@ -73,8 +73,8 @@ class ActivityEntry(CamelResult):
     """One call.
 
     `asked` is its query, name or path. `results` is how many rows it returned and `paths` are the first five distinct
-    paths among them; both are null when the result is not a list. `state` is `asking` while a person is being asked,
-    and `refused` when the answer was no or nobody could be asked. `answered_by` names the client through which a person
+    paths among them; both are null if the result is not a list. `state` is `asking` while a person is being asked, and
+    `refused` if the answer was no or nobody could be asked. `answered_by` names the client through which a person
     answered. `message` says why the call failed or was refused, or repeats the notice of its result.
     """
 
@@ -98,8 +98,8 @@ class ActivityEntry(CamelResult):
 class ActivityResult(CamelResult):
     """What `sidecar/activity` returns: sessions oldest first, entries latest first.
 
-    Send `revision` as `after` next time to get only what has changed since. `capacity`: how many calls are remembered;
-    0 means that the log is off. `forgotten`: how many calls have dropped out of the log.
+    Send `revision` as `after` next time to get only what has changed since. `capacity`: how many calls the log keeps; 0
+    means that it is off. `forgotten`: how many calls have dropped out of the log.
     """
 
     sessions: list[AttachedSession]

@@ -41,8 +41,8 @@ class SimilarParams(Params):
 
 
 class SimilarResult(CamelResult):
-    """Scores are (1 + cosine) / 2, so 0.5 means unrelated. `total_results` counts the chunks found that score at least
-    0.5, before the limit. `reason`: why there are none."""
+    """Chunks similar to a place. Scores are (1 + cosine) / 2, so 0.5 means unrelated. `total_results` counts the chunks
+    that score at least 0.5, before the limit. `reason`: why there are none."""
 
     results: list[SearchHit]
     total_results: int

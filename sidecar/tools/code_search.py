@@ -124,9 +124,9 @@ class SearchByPathParams(Params):
 
 
 class PathMatches(CamelResult):
-    """Matching paths in alphabetical order; with `fuzzy` those that fit best first, each with its score in `scores`.
-    `total_matches` is their number before the limit; `notice` is set only when the answer is partial or stale, `reason`
-    only when nothing matches: why."""
+    """Matching paths in alphabetical order; with `fuzzy`, those that fit best first, each with its score in `scores`.
+    `total_matches` is their number before the limit; `notice` is set only if the answer is partial or stale; `reason`
+    says why nothing matches, and is set only then."""
 
     matches: list[str]
     pattern: str

@@ -60,7 +60,8 @@ class QueryParsed(SnakeResult):
 
 
 class DocumentSearchResult(SnakeResult):
-    """`total_matches` is the number of matches before the limit `k`. `reason`: why there are no results."""
+    """The documents that were found. `total_matches` is their number before the limit `k`. `reason`: why there are no
+    results."""
 
     results: list[DocumentResult]
     total_matches: int
@@ -117,7 +118,7 @@ class AddDocumentParams(Params):
 
 
 class AddedDocument(SnakeResult):
-    """`token_count` counts repeated tokens too."""
+    """The outcome of adding a document. `token_count` counts repeated tokens too."""
 
     status: Literal["indexed", "re-indexed"]
     doc_id: str

@@ -14,7 +14,8 @@ from sidecar.tools.lines import BAD, STRONG, Line, pairs, upgrade_lines
 
 
 class BuildStats(CamelResult):
-    """`files_indexed` and `chunks_created` count the code collection; the other fields are about the whole build."""
+    """Counts of one build. `files_indexed` and `chunks_created` count the code collection; the other fields are about
+    the whole build."""
 
     files_indexed: int
     chunks_created: int
@@ -186,8 +187,8 @@ class DeleteResult(CamelResult):
 
 
 class ConfigResult(CamelResult):
-    """`config` holds the values in force under the keys of config.json, or is left out while that file does not exist.
-    `origins` maps each key to the layer that set it."""
+    """What `get_config` returns. `config` holds the values in force under the keys of config.json, and is left out
+    while that file does not exist. `origins` maps each key to the layer that set it."""
 
     exists: bool
     config_path: str

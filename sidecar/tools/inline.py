@@ -45,7 +45,8 @@ class FuzzyParams(Params):
 
 
 class TextResult(SnakeResult):
-    """`doc_id` is the position of the text in `documents`, from 0; `score` is TF-IDF, which has no upper bound."""
+    """One text that was found. `doc_id` is its position in `documents`, from 0; `score` is TF-IDF, which has no upper
+    bound."""
 
     doc_id: str
     score: float
@@ -89,7 +90,7 @@ class FuzzyResult(SnakeResult):
 
 
 class FuzzyMatches(SnakeResult):
-    """`best_match` is null when no candidate reaches the threshold; `reason` then says why."""
+    """`best_match` is null if no candidate reaches the threshold; `reason` then says why."""
 
     status: Literal["ok"]
     query: str

@@ -186,7 +186,7 @@ class SavedResult(SnakeResult):
 
 
 class Pagination(SnakeResult):
-    """`total` counts the entries of all pages."""
+    """One page of a list. `total` counts the entries of all pages."""
 
     total: int
     limit: int
@@ -225,7 +225,7 @@ class ListResult(SnakeResult):
 
 
 class FoundMemory(SnakeResult):
-    """`relevance` is 0-1, higher for a better match; `score` is the same number."""
+    """A memory that was found. `relevance` is 0-1, higher for a better match; `score` is the same number."""
 
     key: str
     summary: str

@@ -88,7 +88,7 @@ def _advice(name: str) -> str:
 
 
 DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)
-"""The tools that an agent gets when nothing sets its toolsets."""
+"""The tools that an agent gets if no setting or option chooses toolsets."""
 
 ALL_SPECS = tuple(tool for tools in TOOLSETS.values() for tool in tools)
 """Every tool of every toolset; two of them share a name."""

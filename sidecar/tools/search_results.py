@@ -256,7 +256,7 @@ def search_notes(notice: str | None, hits: Sequence[object], reason: str | None)
 
 
 class FurtherAnswer(CamelResult):
-    """The answer to one of `queries`. Fields as in `SearchResult`."""
+    """The answer to one of `queries`. The fields are those of `SearchResult`."""
 
     query: str
     results: list[SearchHit]
@@ -272,14 +272,15 @@ class FurtherAnswer(CamelResult):
 
 
 class SearchResult(CamelResult):
-    """`total_results` counts the results returned; `available`, how many there are to page through, is set only if
-    larger.
+    """The answer to a search. `total_results` counts the results returned; `available`, the number on all pages, is set
+    only if it is larger.
 
-    `notice` is set only when the answer is partial, stale or weak, shows a value as asterisks, or something else was
-    searched for than was typed; `reason` (why there are no results) only when there are none. `weak` is set, and then
-    true, only when the results are probably no answer; `confidence` (0-1) is the probability that there is one, where
-    it is known. It, `stages_ms` and `model` (the model that compared the meanings) are set only with `explain`.
-    `further` has the answers to `queries`, in their order; all other fields are about `query`.
+    `notice` is set only if the answer is partial, stale or weak, shows a value as asterisks, or other words were
+    searched for than were typed; `reason` (why there are no results) only if there are none. `weak` is set, and then
+    true, only if the results are probably no answer; `confidence` (0-1) is the probability that the question has an
+    answer here, if a calibration covers the search. `confidence`, `stages_ms` and `model` (the model that compared the
+    meanings) are set only with `explain`. `further` has the answers to `queries`, in their order; all other fields are
+    about `query`.
     """
 
     results: list[SearchHit]
@@ -408,8 +409,9 @@ class FurtherCompact(CamelResult):
 
 
 class CompactResult(CamelResult):
-    """`r`: results, `n`: their number, `ms`: time taken in milliseconds. `notice`, `reason` and `weak` as in
-    `SearchResult`. `f`: the answers to `queries`; `q`: the question, set only beside `f`."""
+    """The compact form of a `SearchResult`. `r`: results, `n`: their number, `ms`: time taken in milliseconds.
+    `notice`, `reason` and `weak` are as in `SearchResult`. `f`: the answers to `queries`; `q`: the question, set only
+    beside `f`."""
 
     r: list[CompactHit]
     n: int

@@ -90,8 +90,8 @@ class FailedFile(SnakeResult):
 
 
 class PatternIndexResult(SnakeResult):
-    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call. If
-    `status` is cancelled, `message` says why."""
+    """The outcome of indexing by patterns. A file counts once for each pattern that it matches. `total_chunks` counts
+    the chunks made by this call. If `status` is cancelled, `message` says why."""
 
     message: str
     indexed_files: int
@@ -123,7 +123,8 @@ class PatternIndexResult(SnakeResult):
 
 
 class SemanticHit(SnakeResult):
-    """Lines are 1-based and `line_end` is inclusive. `similarity_score` is (1 + cosine) / 2."""
+    """One chunk that was found. Lines are 1-based and `line_end` is inclusive. `similarity_score` is (1 + cosine) /
+    2."""
 
     file_path: str
     chunk_text: str
@@ -146,8 +147,8 @@ class SemanticHit(SnakeResult):
 
 
 class SemanticResult(SnakeResult):
-    """`total_results` is the number of results returned; `notice` is set only if the answer is partial or stale,
-    `reason` (why there are no results) only if there are none."""
+    """The answer to `search_query`. `total_results` is the number of results returned; `notice` is set only if the
+    answer is partial or stale, `reason` (why there are no results) only if there are none."""
 
     results: list[SemanticHit]
     query: str

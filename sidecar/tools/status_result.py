@@ -17,7 +17,8 @@ MAX_LISTED = 50
 
 
 class HybridSearch(CamelResult):
-    """`fts_engine` is always `native`: the lexical index is in SQLite, in the manifest."""
+    """The state of the lexical search. `fts_engine` is always `native`: the lexical index is in SQLite, in the
+    manifest."""
 
     enabled: bool
     fts_engine: Literal["js", "native"]
@@ -64,7 +65,7 @@ class StatusProgress(CamelResult):
 
 
 class StatusUpgrade(CamelResult):
-    """The model upgrade. `model` will answer in place of the status's `model`.
+    """The model upgrade. `model` will replace the status's `model`.
 
     `done` of `total` chunks have its vector; `percent` is rounded down. `note`: why the upgrade is not progressing.
     """

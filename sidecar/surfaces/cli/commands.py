@@ -1,4 +1,4 @@
-"""What each command does: it calls a tool, shows the result and returns the exit status."""
+"""The function of each command: it calls a tool, shows the result and returns the exit status."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def indexes(session: CliSession) -> int:
 
 
 def prune(session: CliSession) -> int:
-    """Removes the indexes that nobody needs, after a person has seen them and agreed."""
+    """Removes the indexes that are no longer needed, after a person has seen the list and agreed."""
     from sidecar.tools.every_index import EveryIndexTool
 
     args, tool = session.args, EveryIndexTool()
@@ -222,7 +222,7 @@ def _days(typed: object) -> int | None:
 
 
 def doctor(session: CliSession) -> int:
-    """Checks the installation; the exit status is 1 when there is a problem."""
+    """Checks the installation; the exit status is 1 if a check finds a problem."""
     from sidecar.tools.diagnose import run_checks
 
     found = run_checks(_flags(session), session.root)
@@ -247,7 +247,7 @@ def models(session: CliSession) -> int:
         try:
             with session.progress() as progress:
                 done = list_of.download(args.id, progress, lambda: False)
-        except KeyboardInterrupt:  # at once, because a server may hang; only complete files are in place
+        except KeyboardInterrupt:  # ends at once, because a server may hang; only complete files are in place
             raise Cancelled("What has been downloaded is kept; run the same command again to continue.") from None
         session.show(done.value, done.as_lines())
     return 0

@@ -156,7 +156,7 @@ def _run(
 
 
 def _attach(args: argparse.Namespace, daemon: DaemonDoor, streams: tuple[TextIO, TextIO, TextIO]) -> int | None:
-    """Serves through the daemon and returns the exit status; None when the daemon cannot be reached.
+    """Serves through the daemon and returns the exit status; None if the daemon cannot be reached.
 
     LSP over TCP (`--tcp`) is for debugging and stays in this process.
     """
@@ -194,7 +194,7 @@ def _command(
     daemon: DaemonDoor | None,
     streams: tuple[TextIO, TextIO, TextIO],
 ) -> int:
-    """Runs one command for a person, through the daemon if it runs, else in this process."""
+    """Runs one command for a person, through the daemon if it runs, otherwise in this process."""
     from sidecar.surfaces.cli.commands import RUN
     from sidecar.surfaces.cli.session import CliSession, OwnTools
 

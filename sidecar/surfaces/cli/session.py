@@ -105,7 +105,7 @@ class OwnTools:
 
 
 class CliSession(NamedTuple):
-    """What a command works with. Standard output gets data only.
+    """The environment of a command. Standard output gets data only.
 
     `make_service` returns the tools of this process, which are made at the first call and open no index by themselves.
     """

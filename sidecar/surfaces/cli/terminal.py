@@ -140,7 +140,7 @@ def _bar(stream: TextIO) -> tqdm[Never]:
 
 class Asker:
     """Asks the person who typed the command. With `--yes`, typed in a terminal, the answer is yes; without a terminal
-    it is nobody's.
+    it is `nobody`.
 
     `interruptible` makes Ctrl-C end the command at once from before a question is shown until it is answered.
     """

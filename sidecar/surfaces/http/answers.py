@@ -27,7 +27,7 @@ class Answers:
         self._shown: set[str] = set()
 
     def shown_id(self, question: Question) -> str:
-        """Returns the id under which a caller is shown this question."""
+        """Returns the id under which this question is shown to a caller."""
         return hmac.digest(self._key, question.id.encode(), "sha256").hex()[:32]
 
     def given(self, header: str) -> Mapping[str, Answer]:
@@ -46,8 +46,7 @@ class Answers:
         return answers
 
     def brought(self, question: Question, given: Mapping[str, Answer]) -> Answer | None:
-        """Returns the caller's answer to this question, or None if there is none or the question was never shown to a
-        caller.
+        """Returns the caller's answer to this question; None if it has not answered, or was never shown the question.
 
         An answer counts once.
         """

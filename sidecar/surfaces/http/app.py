@@ -89,7 +89,7 @@ def make_app(
 
 
 class _Endpoints:
-    """The answers of all routes, for one service and one workspace."""
+    """The endpoints of all routes, for one service and one workspace."""
 
     def __init__(
         self,
@@ -159,9 +159,9 @@ class _Endpoints:
     async def _call(
         self, request: Request, tool: ToolSpec, arguments: Mapping[str, object], given: Mapping[str, Answer]
     ) -> Mapping[str, object]:
-        """Returns the tool's result. A caller that goes away cancels the tool.
+        """Returns the tool's result. If the caller disconnects, the tool is cancelled.
 
-        Raises `RequestFault`, `SidecarError`, and `ClientDisconnect` when the caller goes away.
+        Raises `RequestFault`, `SidecarError`, and `ClientDisconnect` if the caller disconnects.
         """
 
         async def ask(question: Question) -> Answer:
@@ -211,7 +211,7 @@ async def _from_query(request: Request, tool: ToolSpec) -> Mapping[str, object]:
 
 
 async def _gone(request: Request) -> None:
-    """Returns when the caller has closed the connection; what it still sends is discarded."""
+    """Returns when the caller has closed the connection; anything it sends before that is discarded."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -229,7 +229,7 @@ def _failed(tool: ToolSpec, error: SidecarError) -> Response:
 
 
 def _asker(request: Request) -> str:
-    """Returns the program's name for itself, as a person reads it in a question."""
+    """Returns the name that the calling program gives itself, to show in a question."""
     agent = "".join(letter for letter in request.headers.get("user-agent", "") if letter.isprintable())[:60]
     return f"{agent} (REST)" if agent else "A program (REST)"
 

@@ -21,7 +21,7 @@ _DRAINED = 8
 
 
 async def read_arguments(request: Request, seconds: float = MAX_SECONDS) -> dict[str, Any]:
-    """Returns the JSON object in the body; an empty one if there is no body.
+    """Returns the JSON object in the body; an empty object if the body is empty.
 
     Raises `RequestFault` (408 if the body does not arrive within `seconds`, 413 if it is too large, 415 if it is not
     JSON) and `InvalidParams`.

@@ -1,4 +1,4 @@
-"""Converts a query string to a tool's parameters, by the tool's own schema. The tool itself refuses wrong values."""
+"""Converts a query string to a tool's parameters, by the tool's own schema. The tool itself refuses invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which path calls which tool, derived from the tools. This module only names paths and needs no web library."""
+"""Maps paths to the tools that they call, derived from the tools. This module only names paths and needs no web
+library."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ def post_path(tool: ToolSpec) -> str:
 
 
 def get_paths(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
-    """Returns the tool that each GET path calls; when two tools claim a path, the later one gets it.
+    """Returns the tool that each GET path calls; if two tools claim a path, the later one gets it.
 
     Raises ValueError for a tool that changes something, because GET must not.
     """

@@ -16,7 +16,7 @@ MOST_UNKNOWN = 64
 MOST_ADMITTED = 256
 """Maximum number of connections that are served at a time."""
 SECONDS = 10.0
-"""A connection is closed when its client has not shown the token within this time."""
+"""A connection is closed if its client has not shown the token within this time."""
 
 
 class _Waiting(NamedTuple):

@@ -78,7 +78,7 @@ def fresh(folder: Path, port: int) -> TokenFile:
     path = folder / f"{port}.token"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.unlink(missing_ok=True)  # of a killed process: the port is ours now
+        path.unlink(missing_ok=True)  # left by a killed process: this one has the port now
         return TokenFile(path, _write(path), own=True)
     except OSError as error:
         raise PermissionDenied(

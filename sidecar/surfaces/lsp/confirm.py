@@ -1,4 +1,4 @@
-"""Puts a tool's question to the person at the editor, by `window/showMessageRequest`."""
+"""Asks the person at the editor a tool's question, by `window/showMessageRequest`."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ def chosen_encoding(offered: Sequence[str] | None) -> str:
 
 
 def apply_changes(text: str, changes: Iterable[Any], encoding: str) -> str:
-    """Returns the text after LSP content changes (raw dicts), each of which applies to the result of the one before.
+    """Returns the text after LSP content changes (raw dicts), each of which applies to the result of the previous one.
 
-    Raises KeyError, TypeError or ValueError when a change does not have the shape that the standard demands.
+    Raises KeyError, TypeError or ValueError if a change does not have the shape that the standard demands.
     """
     for change in changes:
         place = change.get("range")

@@ -51,12 +51,12 @@ class Folders:
         return located[0] if located else path
 
     def first(self) -> str:
-        """Returns the first open folder. Raises WorkspaceNotFound when no folder is open."""
+        """Returns the first open folder. Raises WorkspaceNotFound if no folder is open."""
         self.require()
         return next(iter(self._paths))
 
     def require(self) -> tuple[str, ...]:
-        """Returns the open folders. Raises WorkspaceNotFound when no folder is open."""
+        """Returns the open folders. Raises WorkspaceNotFound if no folder is open."""
         if not self._paths:
             raise WorkspaceNotFound("No folder is open in the editor. Open one, or name it in the parameter workspace.")
         return self.paths
@@ -64,7 +64,7 @@ class Folders:
     def locate(self, path: str) -> tuple[str, str] | None:
         """Returns the innermost open folder that contains this path, and the path relative to it with `/` as separator.
 
-        Returns None when no open folder contains the path.
+        Returns None if no open folder contains the path.
         """
         inside = [folder for folder in self._paths if Path(path).is_relative_to(folder) and path != folder]
         if not inside:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-"""Largest body that is read. A larger one is answered with an error and skipped."""
+"""The maximum size of a body, in bytes. A larger one is answered with an error and skipped."""
 
 MAX_HEADER_LINE = 8 * 1024
 """Bytes of a header line that are kept."""

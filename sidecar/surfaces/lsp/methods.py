@@ -1,4 +1,4 @@
-"""The LSP methods that a client may call, by name. Each takes the raw parameters; the work is done elsewhere."""
+"""The LSP methods that a client may call, by name. Each takes the raw parameters; other modules do the work."""
 
 from __future__ import annotations
 

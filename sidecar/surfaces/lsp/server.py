@@ -304,7 +304,7 @@ def _folder_uris(params: dict[str, Any]) -> list[str]:
 
 
 def _client_name(params: dict[str, Any]) -> tuple[str, str]:
-    """Returns the client's name, as a person reads it in a question, and its version."""
+    """Returns the name of the client to show in a question, and its version."""
     client = params.get("clientInfo")
     info = client if isinstance(client, dict) else {}
     name, version = info.get("name"), info.get("version")

@@ -21,7 +21,7 @@ from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.status_result import index_status
 
 INTERVAL_S = 0.2
-"""Shortest time between two states of the same folder."""
+"""The shortest time between two states of the same folder, in seconds."""
 
 
 class StatusFeed:

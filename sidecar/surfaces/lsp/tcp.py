@@ -23,7 +23,7 @@ from sidecar.surfaces.lsp.server import ServiceSource, SharedService, SidecarSer
 from sidecar.tools.assemble import make_sessions
 
 LONGEST_BEFORE_INITIALIZE = 1 << 20
-"""Bytes of the longest message that a client may send before it has shown the token."""
+"""The maximum size, in bytes, of a message from a client that has not shown the token yet."""
 
 Make = Callable[[Callable[[object], None]], SidecarServer]
 """Makes a session's server; its argument is the function that checks the client's token."""

@@ -56,7 +56,7 @@ class Clients:
 
 
 def _name(ctx: Ctx) -> tuple[str, str]:
-    """Returns the client's name for itself, as a person reads it in a question, and its version."""
+    """Returns the name that the client gives itself, to show in a question, and its version."""
     client = ctx.session.client_params
     if client is None:
         return "An agent", ""

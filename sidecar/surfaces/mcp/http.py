@@ -17,7 +17,7 @@ from sidecar.tools.sessions import Sessions
 MAX_BYTES = 16 * 1024**2
 """Bytes of the largest message, as in REST."""
 MAX_SECONDS = 30.0
-"""Time in which a message must arrive, as in REST."""
+"""Time in which a message must arrive, in seconds, as in REST."""
 
 
 def make_http_app(

@@ -107,7 +107,7 @@ class Wire:
                         self._on_loop(self._send(parsed))
                     else:
                         self._on_loop(self._deliver(parsed))
-        finally:  # a session whose input is no longer read is over, whatever the reason
+        finally:  # a session ends when its input is no longer read, whatever the reason
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._to_server.close)
 
