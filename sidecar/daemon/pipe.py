@@ -32,7 +32,7 @@ CHUNK = 1 << 16
 FLUSH_S = 10.0
 """How long the pipe passes on the daemon's last answers after the client has closed its end."""
 STEADY_S = 5.0
-"""A daemon that ends within this time after it was attached is one that died early."""
+"""A daemon that ends within this time after the pipe has attached to it counts as an early death."""
 QUICK_DEATHS = 3
 """After this many early deaths in a row, the pipe waits for a message before it attaches again."""
 

@@ -42,7 +42,7 @@ class ShellClient:
         cancelled: IsCancelled,
         asked_by: str,
     ) -> Reply:
-        """Calls a tool, like `tools.confirm.call_with_questions_sync` in the daemon's place.
+        """Calls a tool in the daemon. In this process, `tools.confirm.call_with_questions_sync` does the same.
 
         Raises SidecarError: the daemon's own error, or DaemonEnded.
         """

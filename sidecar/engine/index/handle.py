@@ -147,9 +147,8 @@ class IndexHandle:
         """Returns the current generation, open for writing, for a requested job. A build that was cancelled counts as
         wanted again.
 
-        Creates an empty generation if no index exists yet.
-
-        Raises IndexLocked, IndexCorrupt, ModelLoadFailed, PermissionDenied or DiskFull.
+        Creates an empty generation if no index exists yet. Raises IndexLocked, IndexCorrupt, ModelLoadFailed,
+        PermissionDenied or DiskFull.
         """
         with self.gate:
             self.take_lease()

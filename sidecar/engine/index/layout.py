@@ -141,7 +141,8 @@ class IndexLayout:
         """Deletes the index, but not memories, documents and an edited config.json, which cannot be made again.
 
         The folder is first renamed to trash, so that a killed deletion leaves no partial index. `sweep` removes the
-        trash later, after `rescue` has moved the data that must stay back from it. Raises DiskFull or PermissionDenied.
+        trash later, after the data that must stay has been moved back from it (`rescue`). Raises DiskFull or
+        PermissionDenied.
         """
         if not self.is_edited(default_config):
             self.config.unlink(missing_ok=True)

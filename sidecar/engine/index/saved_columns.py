@@ -47,7 +47,7 @@ class SavedColumns:
         return _arrays_of(found)
 
     def write_beside(self, arrays: Arrays, identity: Identity) -> None:
-        """Starts to save the arrays of a large index, without waiting for the end."""
+        """Starts to save the arrays of a large index, and returns before they are saved."""
         if len(arrays.chunk_ids) >= self._saved_from:
             self._revision = arrays.revision
             self._writing = beside(lambda: write_arrays(self._path, _content_of(arrays, identity)))

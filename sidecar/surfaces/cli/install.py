@@ -46,7 +46,8 @@ class Circumstances(NamedTuple):
 
     @classmethod
     def here(cls, project: str) -> Circumstances:
-        """Returns the circumstances of this process. Raises ConfigInvalid when SIDECAR_HOME is not usable."""
+        """Returns the circumstances of this process. Raises ConfigInvalid if the data folder is not an absolute
+        path."""
         machine = Machine(sys.platform, Path.home(), os.environ, Path(project))
         return cls(machine, Installation.own(), WriteRecord(data_home(os.environ) / "agents.json"))
 

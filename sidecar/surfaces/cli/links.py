@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 _PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "rio", "Tabby", "WarpTerminal"})
-"""Values of TERM_PROGRAM that terminals with support for links set."""
+"""Values of TERM_PROGRAM that identify terminals with support for links."""
 _TERMS = re.compile(r"(xterm-(kitty|ghostty)|alacritty|foot|wezterm|contour|rio)(-|$)")
 _OWN_VARIABLES = frozenset({"KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM"})
 _LEAST_VTE = 5000

@@ -82,7 +82,7 @@ class Tools(Protocol):
 
 
 class OwnTools:
-    """Calls tools in this process. `terminal`: a person can be asked in one. `yes`: the command was given `--yes`."""
+    """Calls tools in this process. `terminal`: the command was typed in a terminal; `yes`: with the option `--yes`."""
 
     def __init__(self, service: Callable[[], Service], terminal: bool, yes: bool) -> None:
         self._service = service
