@@ -99,7 +99,7 @@ class Symbol(CamelResult):
         return self.path
 
     def as_text(self) -> str:
-        """Returns `path:start-end`, the definition, how the name matched unless exactly, and the definition's first
+        """Returns `path:start-end`, the definition, how the name matched if not exactly, and the definition's first
         line."""
         name = definition_text(self.kind, self.name, self.container)
         found = "" if self.match == "exact" else f" ({self.match})"

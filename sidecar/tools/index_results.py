@@ -39,8 +39,8 @@ class DocsStats(CamelResult):
 
 
 class UpdateResult(CamelResult):
-    """The result of `Service.refresh`. `project_path` is the workspace, `files` and `chunks` count both collections,
-    and `seconds` is the time it took.
+    """The result of `sidecar index` (`tools/refresh.py`). `project_path` is the workspace, `files` and `chunks` count
+    both collections, and `seconds` is the time it took.
 
     The other fields are those of `BuildReport`.
     """

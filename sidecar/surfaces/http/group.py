@@ -31,9 +31,9 @@ logger = logging.getLogger("sidecar.group")
 class Group:
     """The ASGI application around everything on the port of a server for a group.
 
-    `make` returns the application of a caller. `hosts` are the allowed values of Host; None allows any, because only a
-    token opens anything. `behind_proxy`: a connection from this machine may come from anybody, so it gets no special
-    rights.
+    `make` returns the application of a caller. `hosts` are the allowed values of Host; None allows any, because
+    workspaces and tools are protected by the token alone. `behind_proxy`: a connection from this machine may come from
+    anybody, so the metrics need a token there too.
     """
 
     def __init__(

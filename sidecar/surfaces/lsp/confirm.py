@@ -52,7 +52,7 @@ class Confirmer:
     async def ask(self, question: Question, closing: Closing | None = None, own: str = "") -> Answer:
         """Asks the question and returns the answer.
 
-        If the asking is cancelled, the box in the editor is closed, with the reason that `closing` gives. `own` is the
+        If the task is cancelled, the box in the editor is closed, with the reason that `closing` gives. `own` is the
         folder if the question belongs to this client's own call; the client recognises its own question by this field,
         because the sentence contains names that others chose.
         """

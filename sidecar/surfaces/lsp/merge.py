@@ -14,8 +14,8 @@ Answered: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
-    """Returns the first `limit` matches, by falling score, otherwise in alphabetical order; `workspaces[i]` is the
-    folder of `matches[i]`."""
+    """Returns the first `limit` matches, best first if they have scores, otherwise in alphabetical order;
+    `workspaces[i]` is the folder of `matches[i]`."""
     rows = chain.from_iterable(
         ((path, folder, score) for path, score in zip(answer["matches"], _scores(answer), strict=True))
         for folder, answer in answers

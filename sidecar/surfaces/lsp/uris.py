@@ -37,7 +37,7 @@ def uri_of(path: str) -> str:
 
 
 def path_from(place: str) -> str | None:
-    """Returns the path that a file URI or an absolute path from outside names.
+    """Returns the path that a person or program has given as a file URI or an absolute path.
 
     Returns None if the text is neither.
     """

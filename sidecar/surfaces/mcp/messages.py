@@ -1,4 +1,4 @@
-"""Decides which bytes are a message, and makes the answer to those that are not. Used over stdio and HTTP.
+"""Decides which bytes are a message, and makes the answer to bytes that are not. Used over stdio and HTTP.
 
 The SDK's reader takes a request whose id has a wrong type for a notification, which gets no answer. It also refuses
 lone surrogates, which JSON can express and UTF-8 cannot, and its writer fails on them.
