@@ -176,7 +176,7 @@ AGENTS: tuple[Agent, ...] = (
         None,
         None,
         ("{data}/JetBrains", "~/.config/JetBrains"),
-        "In the IDE: AgentFile | Tools | AI Assistant | Model Context Protocol (MCP) | Add | As JSON, and paste it.",
+        "In the IDE: Settings | Tools | AI Assistant | Model Context Protocol (MCP) | Add | As JSON, and paste it.",
         ("intellij", "pycharm"),
     ),
     Agent(
