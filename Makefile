@@ -10,13 +10,15 @@ NODE_TOOLS := tests/e2e/node_modules/.installed
 EXTENSION_TOOLS := extension/node_modules/.installed
 EDITOR := extension/test/e2e/node_modules/.installed
 EXTENSION := extension/build/sidecar.vsix
+# Two halves on one screen cannot be read: what the editor's half says goes here first.
+EXTENSION_LOG := extension/build/test.log
 # `no` leaves the editor extension, which needs Node, out of what is released.
 VSIX ?= yes
 # The one place that says where the project is published; the extension's page names it.
 REPOSITORY ?= $(filter https://%,$(shell git remote get-url origin 2>/dev/null))
 WHEEL := extension/bundled/wheel.json
 
-.PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
+.PHONY: help demo install check test test-python test-extension test-extension-shown-whole lint lint-python lint-extension lint-forge generated format \
 	extension site dist named release-dry-run constraints clean
 .DELETE_ON_ERROR:
 # Where it is set, each of thousands of processes compiles its modules anew, and pytest every test file.
@@ -101,15 +103,22 @@ lint-extension: $(EXTENSION_TOOLS)
 generated: $(VENV)/.installed-dev
 	$(BIN)/python -m sidecar.gen --check
 
-test: lint generated test-python test-extension
+# The editor's half leaves about a core idle. Python's half takes that core, and no more than is left: the editor is watched
+# as a person would watch it. Both are run to their end, whichever fails.
+test: lint generated $(NODE_TOOLS) $(EXTENSION_TOOLS) $(EDITOR) $(EXTENSION)
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-extension-shown-whole test-python AFTER_OTHERS="nice -n 10"
 
 test-python: $(VENV)/.installed-dev $(NODE_TOOLS)
 	@# A file's tests stay together: they share programs that take seconds to start.
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(AFTER_OTHERS) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(EXTENSION)
 	cd extension && npm run --silent test
 	cd extension && npm run --silent types:e2e && cd test/e2e && npx --no-install playwright test
+
+test-extension-shown-whole:
+	@mkdir -p $(dir $(EXTENSION_LOG)); $(MAKE) --no-print-directory test-extension >$(EXTENSION_LOG) 2>&1 & \
+		half=$$!; trap "kill $$half" INT TERM; wait $$half; status=$$?; cat $(EXTENSION_LOG); exit $$status
 
 extension: $(EXTENSION)
 
