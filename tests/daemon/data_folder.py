@@ -140,19 +140,21 @@ def write_workspace(folder: Path, files: int = 3) -> Path:
 
 async def call(agent: Client, tool: str, arguments: dict[str, Any]) -> Any:
     """As an agent does it: what fails because the daemon ended is asked again, as the failure says."""
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             return await agent.call_tool(tool, arguments)
         except MCPError as error:
-            if (error.error.data or {}).get("code") != "DAEMON_ENDED":
+            if (error.error.data or {}).get("code") != "DAEMON_ENDED" or time.monotonic() > deadline:
                 raise
 
 
 def request(editor: LspClient, method: str, params: dict[str, Any] | None = None) -> Any:
     """The same from an editor."""
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             return editor.request(method, params or {})
         except Failed as error:
-            if (error.body or {}).get("code") != "DAEMON_ENDED":
+            if (error.body or {}).get("code") != "DAEMON_ENDED" or time.monotonic() > deadline:
                 raise

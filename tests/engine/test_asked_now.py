@@ -16,7 +16,7 @@ from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, index
-from tests.patience import PATIENCE_S
+from tests.patience import first_that
 
 pytestmark = pytest.mark.process
 
@@ -70,8 +70,8 @@ def opened(project: Project, strategy: str) -> IndexedWorkspace:
     workspace.on_change(states.put)
     index(workspace)
     # The watcher's start has everything looked over, which would find what the tests change next.
-    while project.watcher and not ((state := states.get(timeout=PATIENCE_S)).watcher_active and not state.behind):
-        pass
+    if project.watcher:
+        first_that(lambda state: state.watcher_active and not state.behind, states)
     assert workspace.find_paths("**/*", 1).notice == ""
     return workspace
 

@@ -14,6 +14,7 @@ from sidecar.model.answers import Coverage, SearchRequest, StatusAnswer
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.tools.status_result import index_status
 from tests.engine.projects import FILES, Project, find
+from tests.patience import first_that
 
 MANY = 600
 """More than what is on its way when the first batch is written."""
@@ -60,11 +61,9 @@ def test_the_watcher_of_a_process_that_stays_does_not_go_on_with_it(large: Proje
     announced: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.on_change(announced.put)
     said_by_search(workspace)
-    while not announced.get(timeout=30).watcher_active:
-        pass
+    first_that(lambda status: status.watcher_active, announced)
     large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
-    while announced.get(timeout=30).files == done:
-        pass
+    first_that(lambda status: status.files != done, announced)
     assert workspace.status().files == done + 1
     # By word, because a new file counts as indexed a moment before it has its vectors.
     assert find(workspace, "count the herons", mode="fts")[0] == "src/heron.py"

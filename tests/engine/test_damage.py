@@ -23,6 +23,7 @@ from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import Question
 from tests.engine.damage import Breaker
 from tests.engine.projects import FILES, Project, find, image, index
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
@@ -179,7 +180,7 @@ def whole_again(workspace: IndexedWorkspace) -> None:
     """Waits until it is, by itself."""
     changed = threading.Event()
     workspace.on_change(lambda _: changed.set())
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while (status := workspace.status()).status != "ready" or status.coverage < 1:
         assert status.status in ("incomplete", "indexing"), status
         assert time.monotonic() < deadline, status

@@ -25,6 +25,7 @@ from sidecar.model.workspace import Workspace
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import Project, find, index
 from tests.engine.targets import FakeTarget
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
@@ -117,7 +118,7 @@ def test_what_is_noted_again_while_a_search_waits_does_not_make_its_answer_stale
             applier.add(rescan=[EVERYTHING])
             again.set()
         else:
-            assert released.wait(30)
+            assert released.wait(PATIENCE_S)
         return pending
 
     queue = ChangeQueue()
@@ -136,7 +137,7 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_reported() 
     go_on = threading.Event()
 
     def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
         return pending
 
     queue = ChangeQueue()

@@ -14,6 +14,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model.answers import SearchRequest, StatusAnswer
 from sidecar.model.terms import never_cancelled
 from tests.engine.projects import FILES, Project, find, index
+from tests.patience import PATIENCE_S, first_that, until
 
 pytestmark = pytest.mark.process
 
@@ -27,8 +28,7 @@ def watched(project: Project) -> tuple[IndexedWorkspace, queue.Queue[StatusAnswe
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.on_change(seen.put)
     index(workspace)
-    while not seen.get(timeout=30).watcher_active:
-        pass
+    first_that(lambda status: status.watcher_active, seen)
     find(workspace, "anything")
     return workspace, seen
 
@@ -38,8 +38,7 @@ def test_a_saved_file_is_found_by_the_next_search(project: Project, strategy: st
     project.flags["indexingStrategy"] = strategy
     workspace, seen = watched(project)
     project.write("src/engine.py", NEW)
-    while "src/engine.py" not in find(workspace, "tune carburettor"):
-        seen.get(timeout=30)
+    until(lambda: "src/engine.py" in find(workspace, "tune carburettor"), lambda: seen.get(timeout=PATIENCE_S))
 
 
 def test_the_git_strategy_waits_for_a_commit(project: Project) -> None:
@@ -52,8 +51,7 @@ def test_the_git_strategy_waits_for_a_commit(project: Project) -> None:
     assert "src/engine.py" not in find(workspace, "tune carburettor")
     project.git("add", ".")
     project.git("commit", "-m", "two")
-    while "src/engine.py" not in find(workspace, "tune carburettor"):
-        seen.get(timeout=30)
+    until(lambda: "src/engine.py" in find(workspace, "tune carburettor"), lambda: seen.get(timeout=PATIENCE_S))
 
 
 class Kept:
@@ -73,8 +71,7 @@ class Kept:
         config.write_text(json.dumps({"indexingStrategy": strategy}))
 
     def until(self, true_of: Callable[[StatusAnswer], bool]) -> None:
-        while not true_of(self._seen.get(timeout=30)):
-            pass
+        first_that(true_of, self._seen)
 
     def paths(self) -> tuple[str, ...]:
         """As the index has them, without bringing it up to date."""
@@ -187,7 +184,7 @@ def test_an_answer_that_may_be_stale_says_so(project: Project) -> None:
     project.close()
     project.write("src/engine.py", NEW)
     answered = threading.Event()
-    project.before_reading = lambda path: path == "src/engine.py" and answered.wait(60)
+    project.before_reading = lambda path: path == "src/engine.py" and answered.wait(PATIENCE_S)
     workspace = project.open(freshness=0.0)
     answer = workspace.search(SearchRequest("expire cookies"), never_cancelled)
     answered.set()
@@ -209,9 +206,7 @@ def test_a_watcher_that_sees_nothing_says_why_in_the_status(project: Project) ->
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.on_change(seen.put)
     index(workspace)
-    while not (status := seen.get(timeout=30)).warning:
-        pass
-    assert "git" in status.warning
+    assert "git" in first_that(lambda status: status.warning, seen).warning
 
 
 def test_looking_at_everything_again_is_no_pending_file(project: Project) -> None:
@@ -254,7 +249,7 @@ def test_a_save_that_another_run_reads_past_is_not_lost(project: Project) -> Non
         if armed.is_set() and not others:
             others.append(threading.Thread(target=workspace.reindex_file, args=(path,)))
             others[0].start()
-            others[0].join(60)
+            others[0].join(PATIENCE_S)
             project.write(path, NEW)
 
     project.before_reading = interrupt

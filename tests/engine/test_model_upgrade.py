@@ -24,6 +24,7 @@ from sidecar.model.answers import SearchAnswer, SearchRequest, StatusAnswer
 from sidecar.model.terms import Embedder, Vectors, never_cancelled, no_progress
 from sidecar.settings.load import Settings
 from tests.engine.projects import QUICK, SLOW, Project, find, image, index
+from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.process
 
@@ -60,7 +61,7 @@ class TappedEmbedder:
         self._tap.together.append(len(texts))
         for text in texts:
             if not self._tap.open_wide:
-                assert self._tap.allowed.acquire(timeout=120)
+                assert self._tap.allowed.acquire(timeout=PATIENCE_S)
             self._tap.embedded.append(text_hash(text))
         return self._inner.embed_documents(texts)
 
@@ -111,7 +112,7 @@ class Watched:
         workspace.on_change(lambda status: self._changed.set())
 
     def until(self, true_of: Callable[[StatusAnswer], Any]) -> StatusAnswer:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE_S
         while not true_of(status := self.workspace.status()):
             assert time.monotonic() < deadline, status
             self.pause()
@@ -229,7 +230,7 @@ def test_saves_at_any_moment_of_it_are_not_lost(staged: Project, tap: Tap, model
     workspace.create(no_progress, never_cancelled)
     tap.open()
     number, name = 0, ""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE_S
     while not is_upgraded(status := workspace.status()):
         assert time.monotonic() < deadline, status
         number += 1
@@ -253,7 +254,7 @@ def test_another_process_goes_on_where_one_was_ended(staged: Project, tap: Tap, 
     with ThreadPoolExecutor(1) as executor:
         closing = executor.submit(workspace.close)
         tap.allowed.release(1)  # the text in flight
-        closing.result(120)
+        closing.result(PATIENCE_S)
     before = set(tap.embedded)
     tap.embedded.clear()
     tap.open()
@@ -273,7 +274,7 @@ def test_deleting_the_index_in_the_middle_ends_it(staged: Project, tap: Tap) -> 
     with ThreadPoolExecutor(1) as executor:
         deleting = executor.submit(workspace.delete)
         tap.allowed.release(BATCH)  # what is in flight: at first a whole batch
-        deleting.result(120)
+        deleting.result(PATIENCE_S)
     assert workspace.status().status == "not_found"
     assert list((staged.home / "indexes").iterdir()) == []
     assert not any(thread.name == UPGRADE_THREAD for thread in threading.enumerate())
@@ -302,9 +303,9 @@ def test_progress_moves_while_a_slow_model_embeds(staged: Project, tap: Tap) -> 
     tap.allowed.release(2 * BATCH)
     with ThreadPoolExecutor(1) as executor:
         creating = executor.submit(staged.open().create, progress, never_cancelled)
-        assert moved.wait(120), "with half of the texts still to come"
+        assert moved.wait(PATIENCE_S), "with half of the texts still to come"
         tap.open()
-        creating.result(120)
+        creating.result(PATIENCE_S)
     done_files = [done for done, total in progressed if total == 60]
     assert done_files == sorted(done_files)
     assert done_files[-1] == 60
@@ -319,10 +320,14 @@ def test_a_second_process_answers_all_the_time_and_sees_the_change(staged: Proje
     assert (other.model.partition("@")[0], done(other)) == (QUICK, 0)
     tap.open()
     seen: list[str] = []
-    while not seen or seen[-1] != SLOW:
+
+    def is_upgraded_there() -> bool:
         answer = by_meaning(reader)
         assert answer.hits[0].path == "src/cookies.py"
         seen.append(answer.model.partition("@")[0])
+        return seen[-1] == SLOW
+
+    until(is_upgraded_there)
     assert set(seen) == {QUICK, SLOW}
     assert reader.status().model_upgrade is None
     watched.until(is_upgraded)
@@ -349,7 +354,7 @@ def test_searches_in_this_process_answer_all_the_time(staged: Project, tap: Tap)
         watched.until(is_upgraded)
         by_meaning(workspace)
         stop.set()
-        assert set.union(*(one.result(60) for one in asking)) >= {QUICK}
+        assert set.union(*(one.result(PATIENCE_S) for one in asking)) >= {QUICK}
 
 
 def test_indexing_from_a_shell_waits_for_both_stages(staged: Project, tap: Tap, models: Models) -> None:

@@ -27,6 +27,7 @@ from tests.engine.projects import FILES, Project, find, index
 from tests.engine.stale import Life, Moment, Repository
 from tests.engine.targets import FakeTarget
 from tests.examples import examples
+from tests.patience import PATIENCE_S
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
@@ -152,7 +153,7 @@ def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
 
     with applying(queue, apply) as applier:
         applier.add(["a.py"])
-        assert began.wait(30)
+        assert began.wait(PATIENCE_S)
     assert queue.pending() == Pending({"a.py"})
 
 
@@ -172,7 +173,7 @@ def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_sear
         assert queue.pending() == Pending(rescan={EVERYTHING})
         busy.clear()
         applier.go_on()
-        assert applied.wait(30)
+        assert applied.wait(PATIENCE_S)
         assert applier.flush(30) is True
 
 
@@ -252,7 +253,7 @@ def test_a_listener_may_stop_what_reports_to_it() -> None:
 
     applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", stop)
     applier.follow(watcher)
-    assert stopped.wait(30)
+    assert stopped.wait(PATIENCE_S)
     applier.stop()
     assert queue.pending() == Pending({"a.py"})
 
@@ -294,7 +295,7 @@ def polled(project: Project) -> IndexedWorkspace:
     watched = threading.Event()
     workspace.on_change(lambda status: watched.set() if status.watcher_active else None)
     index(workspace)
-    assert watched.wait(60)
+    assert watched.wait(PATIENCE_S)
     assert find(workspace, "expire cookies")
     return workspace
 

@@ -13,6 +13,7 @@ from sidecar.model.answers import SearchRequest, StatusAnswer
 from sidecar.model.files import Rule
 from sidecar.model.terms import never_cancelled
 from tests.engine.projects import FILES, Project, index
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
@@ -191,13 +192,13 @@ def test_a_build_that_goes_on_after_its_interruption_says_how_far_it_is(large: P
 
     def hold(_: str) -> None:
         reading.set()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE_S)
 
     large.before_reading = hold
     workspace = large.open(freshness=0.0)
     try:
         assert re.search(rf"\b\d+ of {MANY} files", workspace.find_paths("**/*", 3).notice)
-        assert reading.wait(60)
+        assert reading.wait(PATIENCE_S)
         assert re.search(rf"\b\d+ of {MANY} files", workspace.find_paths("**/*", 3).notice)
         assert workspace.status().status == "indexing"
         assert progress_is_one_truth(workspace.status())

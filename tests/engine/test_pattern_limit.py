@@ -21,7 +21,7 @@ from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.pattern_limit import MAX_GLOBS, PathPattern, PatternLimit, read_pattern
 from tests.engine.projects import FILES, Project
 from tests.examples import examples
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, first_that, until
 
 pytestmark = pytest.mark.process
 
@@ -72,14 +72,12 @@ def test_every_strategy_keeps_to_the_patterns(project: Project, strategy: str) -
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.on_change(seen.put)
     by_patterns(workspace, "**/*.py")
-    while not seen.get(timeout=PATIENCE_S).watcher_active:
-        pass
+    first_that(lambda status: status.watcher_active, seen)
     project.write("src/new.ts", "export function fresh() {\n  return 1\n}\n")
     project.write("src/new.py", "def fresh():\n    return 1\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "more")
-    while "src/new.py" not in indexed(workspace):
-        seen.get(timeout=PATIENCE_S)
+    until(lambda: "src/new.py" in indexed(workspace), lambda: seen.get(timeout=PATIENCE_S))
     assert indexed(workspace) == ["src/cookies.py", "src/new.py", "src/retry.py"]
 
 

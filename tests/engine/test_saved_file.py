@@ -9,6 +9,7 @@ import pytest
 from sidecar.model.answers import StatusAnswer
 from tests.engine.passed_modules import Passed
 from tests.engine.projects import Project, find, index
+from tests.patience import PATIENCE_S, first_that, until
 from tests.test_layers import may_import
 
 pytestmark = pytest.mark.process
@@ -33,13 +34,11 @@ def passed(project: Project) -> Passed:
         workspace = project.open()
         workspace.on_change(seen.put)
         index(workspace)
-        while not seen.get(timeout=60).watcher_active:
-            pass
+        first_that(lambda status: status.watcher_active, seen)
         find(workspace, "anything")
         trace.recorded = True
         project.write("src/saved.py", "def tune_carburettor(engine):\n    return engine.mixture\n")
-        while trace.missed():
-            seen.get(timeout=60)
+        until(lambda: not trace.missed(), lambda: seen.get(timeout=PATIENCE_S))
         project.close()
     return trace
 

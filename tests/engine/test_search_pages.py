@@ -19,6 +19,7 @@ from sidecar.model.answers import Hit, SearchRequest
 from sidecar.model.terms import Collection, Ids, Vectors
 from sidecar.parts.vectors.integer_products import IntegerProducts
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
+from tests.patience import PATIENCE_S
 
 
 def module(number: int) -> str:
@@ -313,7 +314,7 @@ class AwaitedStore(ListedStore):
         self.words_are_found = threading.Event()
 
     def query(self, collection: Collection, vector: Vectors, limit: int) -> tuple[Ids, Vectors]:
-        assert self.words_are_found.wait(60)
+        assert self.words_are_found.wait(PATIENCE_S)
         return super().query(collection, vector, limit)
 
 

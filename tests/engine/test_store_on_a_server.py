@@ -14,8 +14,9 @@ from sidecar.engine.wiring import make_store
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model.answers import SearchAnswer, SearchRequest
 from sidecar.model.terms import never_cancelled
-from tests.chroma_server import Listener, RealServer, listening, passed_on, real_server, wait_for
+from tests.chroma_server import Listener, RealServer, listening, passed_on, real_server
 from tests.engine.projects import Project, index, make_store_in_memory
+from tests.patience import until
 
 pytestmark = pytest.mark.process
 
@@ -83,7 +84,7 @@ def test_a_server_is_filled_and_asked_and_gives_the_answer_of_the_kept_vectors(
     exact = ask(project.open(), "vector")
     with listening(passed_on(chroma.url)) as wire:
         workspace = opened(project, wire.url)
-        wait_for(lambda: workspace.index.readable().store())
+        until(lambda: workspace.index.readable().store())
         before = queries(wire)
         answer = ask(workspace, "vector")
         assert queries(wire) == before + 1
@@ -105,7 +106,7 @@ def test_while_the_server_is_away_words_answer_and_say_so_and_it_is_taken_up_aga
 ) -> None:
     project, chroma = filled
     workspace = opened(project, chroma.url)
-    wait_for(lambda: workspace.index.readable().store())
+    until(lambda: workspace.index.readable().store())
     chroma.kill()
     answer = ask(workspace)
     assert answer.notice.startswith(f"Searched by word only: The Chroma server at {chroma.url} ")
@@ -118,17 +119,17 @@ def test_while_the_server_is_away_words_answer_and_say_so_and_it_is_taken_up_aga
     assert by_meaning.notice.startswith("All vectors were compared here, which takes longer: ")
     assert "invoices" in by_meaning.hits[0].content
     chroma.start()
-    wait_for(lambda: not ask(workspace).notice)
+    until(lambda: not ask(workspace).notice)
     assert workspace.status().warning == ""
 
 
 def test_a_server_that_was_emptied_is_filled_again_from_the_kept_vectors(filled: tuple[Project, RealServer]) -> None:
     project, chroma = filled
     workspace = opened(project, chroma.url)
-    wait_for(lambda: workspace.index.readable().store())
+    until(lambda: workspace.index.readable().store())
     chroma.forget()
-    wait_for(lambda: not ask(workspace).notice and workspace.status().warning == "")
-    wait_for(lambda: rows(workspace) == workspace.status().chunks)
+    until(lambda: not ask(workspace).notice and workspace.status().warning == "")
+    until(lambda: rows(workspace) == workspace.status().chunks)
     assert "invoices" in ask(workspace, "vector").hits[0].content
 
 

@@ -19,6 +19,7 @@ from sidecar.model.terms import never_cancelled
 from tests.circumstances import as_somebody, without_descriptors
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, find, index
+from tests.patience import first_that
 
 pytestmark = pytest.mark.process
 
@@ -79,8 +80,7 @@ def test_descriptors_that_run_out_for_a_moment_empty_no_index(open_project: Proj
     assert find(workspace, "retry with backoff", mode="fts")[0] == "src/retry.py"
     workspace.on_change(seen.put)
     weather.now = nullcontext
-    while "could not be read" in seen.get(timeout=60).warning:
-        pass
+    first_that(lambda status: "could not be read" not in status.warning, seen)
     assert notice(workspace) == ""
 
 
@@ -158,8 +158,7 @@ def test_a_file_that_could_not_be_read_is_tried_again(open_project: Project) -> 
     workspace.on_change(seen.put)
     assert [path for path, _ in workspace.status().errors] == ["src/retry.py"]
     failing.clear()
-    while seen.get(timeout=60).errors:
-        pass
+    first_that(lambda status: not status.errors, seen)
     assert "src/retry.py" in paths(workspace)
 
 

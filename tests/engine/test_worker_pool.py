@@ -39,7 +39,7 @@ from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere
 from tests.engine.projects import Project, find, image, index
 from tests.hostile import PATTERNS, SIZE
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.process
 
@@ -225,8 +225,8 @@ def test_what_a_process_waits_for_a_processor_is_counted() -> None:
     one = min(os.sched_getaffinity(0))
     busy = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{one}])\nwhile True: pass"]
     with subprocess.Popen(busy) as first, subprocess.Popen(busy) as second:
-        while waited_for_processor_s(first.pid) < 0.05:
-            assert first.poll() is None
+        until(lambda: waited_for_processor_s(first.pid) >= 0.05 or first.poll() is not None)
+        assert first.poll() is None
         first.kill()
         second.kill()
     assert waited_for_processor_s(first.pid) == 0.0
@@ -305,7 +305,7 @@ def test_whoever_waits_while_the_pool_goes_to_rest_is_answered_by_new_processes(
         target=lambda: answers.extend(path_of(o) for o in pool.prepare("/", Settings(), piece("a", "b")))
     )
     waiting.start()
-    assert asked.wait(60)
+    assert asked.wait(PATIENCE_S)
     pool.rest()
     waiting.join()
     assert answers == ["a", "b"]
@@ -317,7 +317,7 @@ def test_nobody_has_to_end_the_processes_of_a_run_that_is_over() -> None:
     started: list[subprocess.Popen[bytes]] = []
     pool = WorkerPool(1, start=fragile(started), bulk_rest_s=0.0)
     list(pool.prepare_all("/", Settings(), [piece("a")]))
-    assert started[0].wait(60) is not None
+    assert started[0].wait(PATIENCE_S) is not None
 
 
 # ---------------------------------------------------------------- real parsers, real limits
@@ -441,7 +441,7 @@ def test_a_process_inherits_nothing_of_this_one_and_ends_with_it(tmp_path: Path)
     assert not [name for name in open_files if name.startswith("socket:")]
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_process_that_prepares_files_imports_nothing_heavy() -> None:

@@ -25,6 +25,7 @@ from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.projects import SLOW, Project, find, image, index
 from tests.engine.targets import FakeTarget
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
@@ -329,7 +330,7 @@ class SlowWatcher:
 
     def start(self) -> None:
         self.starting.set()
-        assert self.may_go_on.wait(60)
+        assert self.may_go_on.wait(PATIENCE_S)
         self.deeds.append("started")
 
     def stop(self) -> None:
@@ -347,11 +348,11 @@ def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(project:
     project.make_watcher = lambda *_: watcher
     workspace = project.open(stay=0.0)
     index(workspace)
-    assert watcher.starting.wait(60)
+    assert watcher.starting.wait(PATIENCE_S)
     closing = threading.Thread(target=workspace.close)
     closing.start()
     watcher.may_go_on.set()
-    closing.join(60)
+    closing.join(PATIENCE_S)
     assert watcher.deeds == ["started", "stopped"]
 
 

@@ -17,6 +17,7 @@ from sidecar.parts.network import Slowest
 from sidecar.parts.team import heads
 from sidecar.parts.team.heads import Head
 from sidecar.parts.team.places import FolderPlace, opened
+from tests.patience import PATIENCE_S
 from tests.shelf_server import ShelfServer, cut_off_after, says
 
 CONTENT = bytes(range(256)) * 5000
@@ -151,7 +152,7 @@ def test_two_jobs_at_once_lose_no_entry_of_one_another(server: ShelfServer, tmp_
             waits = path.endswith("heads.json") and first["left"] > 0
             first["left"] -= waits
         if waits:
-            barrier.wait(30)
+            barrier.wait(PATIENCE_S)
 
     server.before_put = before_put
     file = file_of(tmp_path)

@@ -22,6 +22,7 @@ from sidecar.parts.vectors.frames import read_frame, write_frame
 from sidecar.parts.vectors.health import find_damage, find_waste
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from tests.parts.random_vectors import DIMENSION, ids, random_vectors
+from tests.patience import until
 
 pytestmark = pytest.mark.process
 
@@ -90,8 +91,11 @@ def test_a_search_does_not_wait_for_a_long_upsert_and_a_killed_worker_is_replace
     chroma.add("docs", ids(1), vectors[:1])
     filling = threading.Thread(target=fill)
     filling.start()
-    while chroma.count("code") == 0:
+
+    def search() -> None:
         assert chroma.query("docs", vectors[0], 1)[0].tolist() == [1]
+
+    until(lambda: chroma.count("code") > 0, search)
     assert filling.is_alive()
     first = chroma.worker_pid
     assert first is not None

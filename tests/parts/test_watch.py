@@ -14,7 +14,7 @@ import pytest
 
 from sidecar.parts.watch import FolderTree, Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
 from tests.circumstances import without_descriptors
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, first_that, until
 
 
 class Reading:
@@ -38,6 +38,10 @@ class Reading:
     def join(self) -> None:
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
+
+
+def names_one_of(*paths: str) -> Callable[[WatchedChanges], bool]:
+    return lambda changes: not (changes.rescan | changes.paths).isdisjoint(paths)
 
 
 def mark_of(root: Path) -> str:
@@ -450,13 +454,9 @@ def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
         for name in ("one", "two", "three"):
             (root / name).mkdir()
             (root / name / "x.py").write_text("x")
-            seen: set[str] = set()
-            while not seen & {"", name, f"{name}/x.py"}:
-                found = changes.get(timeout=PATIENCE_S)
-                seen |= found.rescan | found.paths
+            first_that(names_one_of("", name, f"{name}/x.py"), changes)
         assert faults == []
-        while watcher.note:
-            changes.get(timeout=PATIENCE_S)
+        until(lambda: not watcher.note, lambda: changes.get(timeout=PATIENCE_S))
         assert watcher.active
     finally:
         reading.stop()
@@ -468,9 +468,12 @@ def test_a_root_that_is_not_there_yet_is_watched_once_it_is(heard: Listening, ro
     watcher = heard.start(each_folder=each_folder)
     assert "No such file" in watcher.note
     root.with_name("away").rename(root)
-    while watcher.note:
+
+    def look_at_everything() -> None:
         heard.forget()
         heard.until(lambda: "" in heard.rescan)
+
+    until(lambda: not watcher.note, look_at_everything)
     (root / "src" / "a.py").write_text("changed")
     heard.until(lambda: "src/a.py" in heard.paths)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import datetime
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.spec.conftest import Drive
 from tests.spec.doors import ToolFailed
 from tests.spec.requirements import VARIANT, requires
@@ -38,12 +37,6 @@ def refused(drive: Drive, tool: str, **arguments: Any) -> ToolFailed:
     with pytest.raises(ToolFailed) as failed:
         drive(tool, **arguments)
     return failed.value
-
-
-def waited_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
 
 
 def same_path(given: str, path: Path) -> bool:
@@ -167,8 +160,10 @@ def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
     running: list[Future[dict[str, Any]]] = [door.begin("create_index", "accept") for _ in range(2)]
     # With the same answer: a client of MCP that cannot ask would be another one, and the first would end.
     seen = {door("get_index_status", "accept")["status"]}
-    while not all(future.done() for future in running):
-        seen.add(door("get_index_status", "accept")["status"])
+    until(
+        lambda: all(future.done() for future in running),
+        lambda: seen.add(door("get_index_status", "accept")["status"]),
+    )
     # One process of the shell does not know what another one does.
     assert "indexing" in seen or door.name == "cli"
     outcomes = []
@@ -285,15 +280,20 @@ def test_a_model_that_is_not_there_is_named(another: Another) -> None:
 def test_what_waits_under_the_lazy_strategy_is_seen_by_the_next_search(another: Another) -> None:
     drive = another(env={"SIDECAR_INDEXING_STRATEGY": "lazy"}).with_index()
     if drive.name != "cli":  # whose every process looks for itself
-        waited_for(lambda: drive("get_index_status")["watcherActive"])
+        until(lambda: drive("get_index_status")["watcherActive"])
     drive.write("src/late.py", "def measure_rainfall(days):\n    return days\n")
     if drive.name != "cli":
-        waited_for(lambda: drive("get_index_status")["pendingFiles"] == 1)
+        until(lambda: drive("get_index_status")["pendingFiles"] == 1)
     assert drive("get_index_status")["indexingStrategy"] == "lazy"
-    found = drive("search_code", query="measure_rainfall", mode="fts")
-    while found.get("notice"):  # a busy machine did not get it done within a search's patience, and the answer says so
-        found = drive("search_code", query="measure_rainfall", mode="fts")
-    assert found["results"][0]["path"] == "src/late.py"
+    answers: list[dict[str, Any]] = []
+
+    def says_nothing_is_missing() -> bool:
+        """On a busy machine the file is not indexed within a search's patience, and the answer says so."""
+        answers.append(drive("search_code", query="measure_rainfall", mode="fts"))
+        return not answers[-1].get("notice")
+
+    until(says_nothing_is_missing)
+    assert answers[-1]["results"][0]["path"] == "src/late.py"
     assert drive("get_index_status")["pendingFiles"] == 0
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.patience import until
 from tests.surfaces.lsp_client import EDITOR, FAKE_SERVER, NO_ANSWER, UNKNOWN_METHOD, Failed, LspClient, TcpServer
 
 
@@ -344,9 +344,7 @@ def test_a_client_may_cancel_a_request(client: LspClient, folder: Path) -> None:
     # Writers of a workspace run one after another, so the first has ended; who tells of it is another thread.
     (folder / "ENDLESS").unlink()
     assert client.request("sidecar/createIndex")["status"] == "created"
-    deadline = time.monotonic() + 30
-    while not (folder / "STAYS").exists():
-        assert time.monotonic() < deadline
+    until((folder / "STAYS").exists)
 
 
 @pytest.mark.process

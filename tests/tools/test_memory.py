@@ -13,6 +13,7 @@ from sidecar.errors import InvalidParams, InvalidQuery, MemoryNotFound, SidecarE
 from sidecar.tools.dialect import MEMORY
 from sidecar.tools.service import Done
 from sidecar.tools.spec import Question
+from tests.patience import PATIENCE_S
 from tests.tools.conftest import RealTools
 
 TEXT = "Run `make all` in the root folder; it needs clang 17."
@@ -201,7 +202,7 @@ async def test_saving_does_not_wait_for_a_build_that_is_running(real_tools: Call
 
     def progress(done: int, total: int, message: str) -> None:
         loop.call_soon_threadsafe(begun.set)
-        assert saved.wait(30)
+        assert saved.wait(PATIENCE_S)
 
     build = asyncio.create_task(tools.service.acall("create_index", {}, workspace=root, progress=progress))
     await begun.wait()

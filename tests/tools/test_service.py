@@ -26,6 +26,7 @@ from sidecar.tools.service import READERS, Done, Service
 from sidecar.tools.spec import Answer, Question
 from sidecar.tools.word import Confirm, Words
 from tests.fakes import FakeWorkspace, FakeWorkspaces
+from tests.patience import PATIENCE_S
 
 ROOT = "/fake/workspace"
 FILES = {"a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    return 2\n", "guide.md": "# Guide\nalpha\n"}
@@ -175,7 +176,7 @@ async def test_a_second_create_while_one_runs_is_refused_at_once_and_status_answ
 
     def before_work(path: str) -> None:
         started.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
 
     service = Service(FakeWorkspaces(FakeWorkspace(FILES, before_work=before_work)), confirm="never")
     first = asyncio.create_task(service.acall("create_index", {}, workspace=ROOT))
@@ -198,7 +199,7 @@ async def test_a_document_is_added_while_the_index_is_built() -> None:
 
     def before_work(path: str) -> None:
         started.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
 
     workspaces = FakeWorkspaces(FakeWorkspace(FILES, before_work=before_work))
     service = Service(workspaces, confirm="never", tools=tools_of("code,documents"))
@@ -218,7 +219,7 @@ async def test_a_search_of_documents_under_the_shared_name_waits_for_no_indexing
 
     def before_work(path: str) -> None:
         started.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
 
     workspaces = FakeWorkspaces(FakeWorkspace(FILES, before_work=before_work))
     service = Service(workspaces, confirm="never", tools=tools_of("all"))
@@ -246,7 +247,7 @@ async def test_cancelling_the_task_cancels_the_tool() -> None:
 
     def before_work(path: str) -> None:
         started.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
 
     workspace = FakeWorkspace(FILES, before_work=before_work)
     ended = threading.Event()
