@@ -13,7 +13,7 @@ from tests.daemon.data_folder import DataFolder, call
 from tests.patience import PATIENCE_S
 
 WORDS = "carburettor espresso lighthouse pomegranate quicksand saxophone".split()
-SAID = ("not indexed yet", "next commit")
+SAID = ("results may be stale", "next commit")
 
 
 def into_a_new_file(work: Path, word: str, text: str) -> str:

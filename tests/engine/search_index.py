@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -53,33 +54,33 @@ class SmallIndex:
     searcher: Searcher = field(default_factory=Searcher)
 
     def put(self, files: Mapping[str, str], *, embed: bool = True) -> None:
+        parsed = {
+            path: parse_file(path, text, language_of(path, text.split("\n", 1)[0])) for path, text in files.items()
+        }
+        texts = [*(body_text(chunk) for one in parsed.values() for chunk in one.chunks), *map(path_text, files)]
+        slots = iter(self._embed([text_hash(text) for text in texts], texts) if embed else [0] * len(texts))
+        bodies = {path: list(itertools.islice(slots, len(one.chunks))) for path, one in parsed.items()}
         with self.manifest.transaction() as connection:
             entries = []
-            for path, text in files.items():
-                parsed = parse_file(path, text, language_of(path, text.split("\n", 1)[0]))
+            for path, path_slot in zip(files, slots, strict=True):
                 collection: Collection = "docs" if path.endswith((".md", ".txt")) else "code"
-                bodies = [body_text(chunk) for chunk in parsed.chunks]
-                hashes = [text_hash(body) for body in bodies]
-                path_hash = text_hash(path_text(path))
                 new = NewFile(
                     path=path,
                     collection=collection,
-                    language=parsed.language,
-                    parser=parsed.parser,
+                    language=parsed[path].language,
+                    parser=parsed[path].parser,
                     sha256=b"",
-                    stat=Stat(len(text), 0, 0, 0),
+                    stat=Stat(len(files[path]), 0, 0, 0),
                     settled=True,
                     buffered=False,
-                    path_hash=path_hash,
-                    chunks=parsed.chunks,
-                    body_hashes=hashes,
+                    path_hash=text_hash(path_text(path)),
+                    chunks=parsed[path].chunks,
+                    body_hashes=[text_hash(body_text(chunk)) for chunk in parsed[path].chunks],
                 )
-                vectors = self._embed(hashes, bodies) if embed else [0] * len(bodies)
-                path_vector = self._embed([path_hash], [path_text(path)])[0] if embed else 0
-                file_id, chunk_ids, replaced = self.manifest.put_file(new, vectors, path_vector)
+                file_id, chunk_ids, replaced = self.manifest.put_file(new, bodies[path], path_slot)
                 if replaced is not None:
                     self.lexical.forget_files(connection, [replaced])
-                entries.append((file_id, chunk_ids, self.lexical.analyse(path, parsed)))
+                entries.append((file_id, chunk_ids, self.lexical.analyse(path, parsed[path])))
             self.lexical.write_segment(connection, entries)
 
     def remove(self, *paths: str) -> None:

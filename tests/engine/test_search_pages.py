@@ -263,14 +263,14 @@ def test_vectors_that_fit_only_as_integers_give_the_same_answers_without_the_sto
 ) -> None:
     index, _, vectors = big
     exact = with_store(index, None)
+    expected = {mode: exact.search(query, mode=mode, top_k=30).hits for mode in ("vector", "hybrid")}
     for block in (1024, 500):
         room = 4 * vectors.shape[1] * block + (vectors.shape[1] + 8) * len(vectors)
         assert room < vectors.nbytes / 2
         cache = VectorCache(room, IntegerProducts, block)
         rough = index.with_cache(cache).with_parts(shipped_model, lambda: pytest.fail("the store is not asked"))
-        for mode in ("vector", "hybrid"):
-            for _ in range(2):
-                assert rough.search(query, mode=mode, top_k=30).hits == exact.search(query, mode=mode, top_k=30).hits
+        for mode in 2 * list(expected):
+            assert rough.search(query, mode=mode, top_k=30).hits == expected[mode]
         compared = cache.compare(np.array([1]), vectors[0], lambda at: pytest.fail("it is in memory"), rough=True)
         assert compared.rough is not None and compared.rough.all()
 

@@ -136,13 +136,13 @@ def test_only_a_static_graph_with_token_types_is_told_which_text_is_a_query(kind
 
 
 def test_a_text_has_the_same_vector_alone_and_in_any_batch(embedder: Embedder, together: np.ndarray) -> None:
-    some = range(0, len(TEXTS), 4)
+    some, others = range(0, len(TEXTS), 6), range(len(TEXTS) - 1, -1, -2)
     alone = np.concatenate([embedder.embed_documents([TEXTS[number]]) for number in some])
-    reversed_order = embedder.embed_documents(TEXTS[::-1])[::-1]
+    other_batch = embedder.embed_documents([TEXTS[number] for number in others])
     # Half precision has eleven bits, and what a text is padded with changes the order of sums.
     close = 5e-4 if embedder.model_id.startswith(HALF) else 1e-5
     np.testing.assert_allclose(together[some], alone, atol=close)
-    np.testing.assert_allclose(together, reversed_order, atol=close)
+    np.testing.assert_allclose(together[others], other_batch, atol=close)
 
 
 def test_the_number_of_threads_changes_nothing(static: OnnxEmbedder) -> None:
