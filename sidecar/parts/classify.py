@@ -77,7 +77,9 @@ class _AttributeFile:
         self._label = label
         self._prefix = prefix
         self._about = {name: [line for line in lines if name in line.states] for name in (_GENERATED, _VENDORED)}
-        self._index = {name: PatternIndex([line.glob for line in about]) for name, about in self._about.items()}
+        self._index = {
+            name: PatternIndex((line.glob for line in about), _attribute_regex) for name, about in self._about.items()
+        }
 
     def state(self, path: str, name: str) -> tuple[bool | None, str] | None:
         """The attribute's state by the last line that matches the path, and that line; None when no line matches."""
@@ -188,7 +190,7 @@ def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
     states = dict(_attribute_state(word) for word in words.split())
     if not states:
         return None
-    return _AttributeLine(number, text, Glob(piece_of(pattern), False, pattern, _attribute_regex), states)
+    return _AttributeLine(number, text, Glob(piece_of(pattern), False, pattern), states)
 
 
 def _attribute_regex(pattern: str) -> str:
