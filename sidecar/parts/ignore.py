@@ -34,6 +34,8 @@ GITIGNORE = ".gitignore"
 SIDECARIGNORE = ".sidecarignore"
 MAX_LINE = 4096
 """Lines with more characters are ignored."""
+MAX_KEPT_BYTES = 1024 * 1024
+"""Of the texts whose patterns are kept for whoever asks next, together. A megabyte of lines takes some 35 MB."""
 _LEAST_WEIGHT = 1024
 """Bytes that the patterns of a text take beside it."""
 
@@ -156,7 +158,7 @@ def _pattern_of(line: str) -> str:
 class ParsedPatterns:
     """Parses a text of patterns once for all who ask, at whatever time and in whatever thread.
 
-    Keeps the texts that were asked for last, `MAX_RULES_BYTES` of them together.
+    Keeps what was asked for last: `MAX_KEPT_BYTES`, or one text that is larger.
     """
 
     def __init__(self, parse: Callable[[str], Patterns] = parse_patterns) -> None:
@@ -176,7 +178,7 @@ class ParsedPatterns:
     def _with(self, key: bytes, text: _Text) -> _Text:
         self._texts[key] = text
         self._weight += text.weight
-        while self._weight > MAX_RULES_BYTES and len(self._texts) > 1:
+        while self._weight > MAX_KEPT_BYTES and len(self._texts) > 1:
             self._weight -= self._texts.popitem(last=False)[1].weight
         return text
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.model.files import Rule, WalkResult
-from sidecar.parts.classify import Classifier
-from sidecar.parts.ignore import ParsedPatterns, Patterns, parse_patterns, regex_of
+from sidecar.parts.classify import MAX_ATTRIBUTE_LINES, Classifier
+from sidecar.parts.ignore import MAX_KEPT_BYTES, ParsedPatterns, Patterns, parse_patterns, regex_of
 from sidecar.parts.pattern_index import (
     MAX_ALIKE,
     MAX_ALIKE_CHARS,
@@ -159,6 +159,20 @@ def test_attributes_beyond_the_bound_are_told_where_the_file_is(tmp_path: Path) 
     assert [(item.path, item.decision.rule) for item in walked.skipped] == [
         ("large/.gitattributes", Rule.TOO_MANY_RULES)
     ]
+
+
+def test_more_attribute_lines_than_a_file_has_time_for_are_told_and_not_applied(tmp_path: Path) -> None:
+    """The first file that is judged pays for them all: with 100,000 of them its process was ended for being late."""
+    lines = [f"secret-{number}.txt linguist-generated\n" for number in range(MAX_ATTRIBUTE_LINES)]
+    others = "*.bin filter=lfs\n" * 20_000
+    (tmp_path / ".gitattributes").write_text(others + "".join(lines))
+    assert Classifier(str(tmp_path)).decide("secret-7.txt", "text").rule is Rule.GENERATED
+    (tmp_path / ".gitattributes").write_text("".join([*lines, "one-more linguist-vendored\n"]))
+    judge = Classifier(str(tmp_path))
+    assert judge.decide("secret-7.txt", "text").indexed
+    told = judge.decide(".gitattributes", "text")
+    assert told.rule is Rule.TOO_MANY_RULES
+    assert told.detail == "its lines are not applied: more than 20,000 of them name linguist attributes"
 
 
 @pytest.mark.parametrize("unit", ["[a-z]*", "**/", "?", "a*", "[!a]", "**/[a-z]*x/"])
@@ -305,7 +319,7 @@ def test_of_the_parsed_rules_only_those_that_were_asked_for_last_are_kept() -> N
         return parse_patterns("")
 
     shared = ParsedPatterns(parse)
-    half = MAX_RULES_BYTES // 2 - 2_000
+    half = MAX_KEPT_BYTES // 2 - 2_000
     for letter in (b"a", b"b", b"a", b"c", b"a", b"b"):
         shared.of(letter * half)
     assert parsed == ["a", "b", "c", "b"]
