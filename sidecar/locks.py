@@ -96,6 +96,10 @@ class Rank(IntEnum):
     """The postings that recent searches have used."""
     PATH_TABLE = auto()
     """The table of facts that follow from paths."""
+    PARSED_PATTERNS = auto()
+    """Which texts of ignore rules have been parsed."""
+    PARSING_PATTERNS = auto()
+    """Parsing one text of ignore rules, once."""
     GPU = auto()
     """Loading the model onto the graphics card, once."""
     ACTIVITY = auto()

@@ -38,6 +38,7 @@ from sidecar.shown import count
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
     from sidecar.parts.embed.shared import SharedEmbeddingCaches
+    from sidecar.parts.ignore import ParsedPatterns
     from sidecar.parts.vectors.server_link import ChromaServer
 
 MOST_PREPARERS = 4
@@ -103,7 +104,16 @@ def make_walker(root: str, settings: Settings, limit: PatternLimit | None = None
             index_docs=settings.index_docs,
             limit=limit,
         ),
+        patterns=_patterns(),
     )
+
+
+@cache
+def _patterns() -> ParsedPatterns:
+    """The ignore rules that walkers of this process have met: one is made for every pass, and for many a question."""
+    from sidecar.parts.ignore import ParsedPatterns
+
+    return ParsedPatterns()
 
 
 @cache

@@ -26,6 +26,10 @@ _ATTRIBUTES = ("linguist-generated", "linguist-vendored")
 _GENERATED, _VENDORED = _ATTRIBUTES
 MAX_ATTRIBUTE_PATTERN = 1_000
 """Patterns with more characters are ignored."""
+MAX_ATTRIBUTE_LINES = 20_000
+"""The maximum number of lines of one file that are about the attributes used here. Whoever judges the first file reads
+them, within the time that this file may take: 100,000 took longer than that.
+"""
 HEAD_LINES = 40
 """A comment that marks a file as generated must be within this many lines."""
 
@@ -77,7 +81,9 @@ class _AttributeFile:
         self._label = label
         self._prefix = prefix
         self._about = {name: [line for line in lines if name in line.states] for name in (_GENERATED, _VENDORED)}
-        self._index = {name: PatternIndex([line.glob for line in about]) for name, about in self._about.items()}
+        self._index = {
+            name: PatternIndex((line.glob for line in about), _attribute_regex) for name, about in self._about.items()
+        }
 
     def state(self, path: str, name: str) -> tuple[bool | None, str] | None:
         """The attribute's state by the last line that matches the path, and that line; None when no line matches."""
@@ -171,7 +177,12 @@ def _read_attributes(full: str, label: str, prefix: str) -> _AttributeFile | Too
     try:
         raw = read_small_file(full, MAX_RULES_BYTES, follow_links=False) or b""
         text = unicodedata.normalize("NFC", raw.decode("utf-8-sig", "replace"))
-        lines = (_parse_attributes(number, line) for number, line in enumerate(text.splitlines(), 1))
+        about = [
+            (at, line) for at, line in enumerate(text.splitlines(), 1) if any(name in line for name in _ATTRIBUTES)
+        ]
+        if len(about) > MAX_ATTRIBUTE_LINES:
+            raise TooManyRules(f"more than {MAX_ATTRIBUTE_LINES:,} of them name linguist attributes")
+        lines = (_parse_attributes(at, line) for at, line in about)
         return _AttributeFile(label, prefix, [line for line in lines if line is not None])
     except (TooLarge, TooManyRules) as error:
         return TooManyRules(f"its lines are not applied: {error}")
@@ -179,8 +190,6 @@ def _read_attributes(full: str, label: str, prefix: str) -> _AttributeFile | Too
 
 def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
     text = line.strip()
-    if not any(name in text for name in _ATTRIBUTES):
-        return None
     quoted = re.match(r'"((?:[^"\\]|\\.)*+)"\s+(.*)$', text)
     pattern, _, words = (quoted[1], "", quoted[2]) if quoted else text.replace("\t", " ").partition(" ")
     if not 0 < len(pattern) <= MAX_ATTRIBUTE_PATTERN or pattern.startswith(("#", "!", "[attr]")) or pattern[-1] == "/":
@@ -188,7 +197,7 @@ def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
     states = dict(_attribute_state(word) for word in words.split())
     if not states:
         return None
-    return _AttributeLine(number, text, Glob(piece_of(pattern), False, pattern, _attribute_regex), states)
+    return _AttributeLine(number, text, Glob(piece_of(pattern), False, pattern), states)
 
 
 def _attribute_regex(pattern: str) -> str:

@@ -13,13 +13,18 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple, overload
 
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from sidecar.locks import Rank, make_lock
 from sidecar.model.files import Decision, Rule
 from sidecar.parts.git_places import info_exclude, repository_above, user_ignore_file
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, in_slices, piece_of
@@ -29,6 +34,10 @@ GITIGNORE = ".gitignore"
 SIDECARIGNORE = ".sidecarignore"
 MAX_LINE = 4096
 """Lines with more characters are ignored."""
+MAX_KEPT_BYTES = 1024 * 1024
+"""Of the texts whose patterns are kept for whoever asks next, together. A megabyte of lines takes some 35 MB."""
+_LEAST_WEIGHT = 1024
+"""Bytes that the patterns of a text take beside it."""
 
 # Without `/`, which no bracket matches. No class begins with `!` or `^`, which would negate the bracket.
 _CLASSES = {
@@ -50,33 +59,71 @@ _CLASSES = {
 # ---------------------------------------------------------------- one file
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """One line of an ignore file that is a pattern. `line` is its number, 1-based."""
 
     line: int
     text: str
-    glob: Glob = field(compare=False)
 
     @property
     def negated(self) -> bool:
         """Whether the pattern re-includes what it matches."""
         return self.text.startswith("!")
 
+    @property
+    def glob(self) -> Glob:
+        """The pattern as `PatternIndex` takes it."""
+        glob = self.text.removeprefix("!")
+        body = glob.removesuffix("/")
+        return Glob(piece_of(body), body != glob, self.text)
+
+
+class Patterns(Sequence[Pattern]):
+    """The patterns of one text, in order. Threads may share them. Their constructor raises TooManyRules."""
+
+    def __init__(self, found: Iterable[Pattern]) -> None:
+        self._texts: list[str] = []
+        self._lines = array("l")
+        self._index = PatternIndex(self._kept(found), regex_of)
+
+    def _kept(self, found: Iterable[Pattern]) -> Iterator[Glob]:
+        for pattern in found:
+            self._lines.append(pattern.line)
+            self._texts.append(pattern.text)
+            yield pattern.glob
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, at: int) -> Pattern: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Pattern]: ...
+
+    def __getitem__(self, at: int | slice) -> Pattern | list[Pattern]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        return Pattern(self._lines[at], self._texts[at])
+
+    def last_match(self, path: str, is_folder: bool) -> Pattern | None:
+        """The last pattern that matches exactly this path; None when no pattern matches."""
+        index = self._index.last_match(path, is_folder)
+        return None if index is None else self[index]
+
 
 class RuleFile:
-    """The patterns of one ignore file. Raises TooManyRules.
+    """One ignore file in its place.
 
     `prefix` converts a path relative to the root into one relative to this file. It is cut off the front of the path (a
     file at or below the root) or, with `outer`, put in front of it (a file above the root).
     """
 
-    def __init__(self, label: str, prefix: str, patterns: tuple[Pattern, ...], outer: bool = False) -> None:
+    def __init__(self, label: str, prefix: str, patterns: Patterns, outer: bool = False) -> None:
         self.label = label
         self.patterns = patterns
         self._prefix = prefix
         self._outer = outer
-        self._index = PatternIndex([pattern.glob for pattern in patterns])
 
     def last_match(self, path: str, is_folder: bool) -> Pattern | None:
         """The pattern that decides about a path relative to the root; None when no pattern matches."""
@@ -87,27 +134,76 @@ class RuleFile:
 
         The folders above the path have to be tested separately, first.
         """
-        index = self._index.last_match(local, is_folder)
-        return None if index is None else self.patterns[index]
+        return self.patterns.last_match(local, is_folder)
 
 
-def parse_patterns(text: str) -> tuple[Pattern, ...]:
-    """The patterns of an ignore file. A malformed pattern matches nothing and does not affect the others."""
+def parse_patterns(text: str) -> Patterns:
+    """The patterns of an ignore file. A malformed pattern matches nothing and does not affect the others.
+
+    Raises TooManyRules.
+    """
     lines = unicodedata.normalize("NFC", text.removeprefix("\ufeff")).split("\n")
-    parsed = (_parse_line(number, line.removesuffix("\r")) for number, line in enumerate(in_slices(lines), 1))
-    return tuple(pattern for pattern in parsed if pattern is not None)
+    numbered = enumerate(in_slices(lines), 1)
+    return Patterns(Pattern(number, text) for number, line in numbered if (text := _pattern_of(line)))
 
 
-def _parse_line(number: int, line: str) -> Pattern | None:
-    text = _without_trailing_spaces(line)
-    glob = text.removeprefix("!")
-    if text.startswith("#") or not glob.strip("/") or len(text) > MAX_LINE:
-        return None
-    body = glob.removesuffix("/")
-    return Pattern(number, text, Glob(piece_of(body), body != glob, text, _regex_of))
+def _pattern_of(line: str) -> str:
+    """The pattern of one line; empty when it has none."""
+    text = _without_trailing_spaces(line.removesuffix("\r"))
+    if text.startswith("#") or len(text) > MAX_LINE or not text.removeprefix("!").strip("/"):
+        return ""
+    return text
 
 
-def _regex_of(text: str) -> str:
+class ParsedPatterns:
+    """Parses a text of patterns once for all who ask, at whatever time and in whatever thread.
+
+    Keeps what was asked for last: `MAX_KEPT_BYTES`, or one text that is larger.
+    """
+
+    def __init__(self, parse: Callable[[str], Patterns] = parse_patterns) -> None:
+        self._parse = parse
+        self._lock = make_lock(Rank.PARSED_PATTERNS)
+        self._texts: OrderedDict[bytes, _Text] = OrderedDict()
+        self._weight = 0
+
+    def of(self, content: bytes) -> Patterns:
+        """The patterns of a file with this content. Raises TooManyRules."""
+        key = sha256(content).digest()
+        with self._lock:
+            text = self._texts.get(key) or self._with(key, _Text(len(content)))
+            self._texts.move_to_end(key)
+        return text.parsed(content, self._parse)
+
+    def _with(self, key: bytes, text: _Text) -> _Text:
+        self._texts[key] = text
+        self._weight += text.weight
+        while self._weight > MAX_KEPT_BYTES and len(self._texts) > 1:
+            self._weight -= self._texts.popitem(last=False)[1].weight
+        return text
+
+
+class _Text:
+    """One text, parsed by the first thread that needs its patterns, while the others wait. `size` is in bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.weight = size + _LEAST_WEIGHT
+        self._lock = make_lock(Rank.PARSING_PATTERNS)
+        self._result: Patterns | TooManyRules | None = None
+
+    def parsed(self, content: bytes, parse: Callable[[str], Patterns]) -> Patterns:
+        with self._lock:
+            if self._result is None:
+                try:
+                    self._result = parse(content.decode("utf-8", "surrogateescape"))
+                except TooManyRules as error:
+                    self._result = TooManyRules(*error.args)
+            if isinstance(self._result, TooManyRules):
+                raise TooManyRules(*self._result.args)
+            return self._result
+
+
+def regex_of(text: str) -> str:
     """The regular expression of one line. Raises ValueError when the line matches nothing."""
     found, _ = GitIgnoreSpecPattern.pattern_to_regex(_as_pathspec_reads(text))
     if not found:
@@ -197,9 +293,10 @@ class Level:
 
 
 class IgnoreRules:
-    """All ignore files that apply below one root. Parses each file once, and again when its stat changes.
+    """All ignore files that apply below one root. Reads each file once, and again when its stat changes.
 
-    `global_ignore`: the path of the user's ignore file, "" for none, None to find it as git does.
+    `global_ignore`: the path of the user's ignore file, "" for none, None to find it as git does. `patterns` parses
+    their contents.
 
     A file that cannot be read does not count as empty: `outermost` and `level` raise OSError, which names it, or
     TooManyRules. A path that is no regular file, or is a link inside the tree, counts as no file (git does not follow
@@ -212,7 +309,9 @@ class IgnoreRules:
         respect_gitignore: bool = True,
         global_ignore: str | None = None,
         environment: Mapping[str, str] | None = None,
+        patterns: ParsedPatterns | None = None,
     ) -> None:
+        self._patterns = patterns or ParsedPatterns()
         self._root = root
         self._respect = respect_gitignore
         self._parsed: dict[str, tuple[tuple[int, int, int], RuleFile | TooManyRules | None]] = {}
@@ -286,12 +385,20 @@ class IgnoreRules:
                 return None
             known = self._parsed.get(path)
             if known is None or known[0] != signature:
-                known = self._parsed[path] = signature, _read_rules(path, label, prefix, outer)
+                known = self._parsed[path] = signature, self._read(path, label, prefix, outer)
         except OSError as error:
             raise _about(error, label) from error
         if isinstance(known[1], TooManyRules):
             raise known[1]
         return known[1]
+
+    def _read(self, path: str, label: str, prefix: str, outer: bool) -> RuleFile | TooManyRules | None:
+        try:
+            content = read_small_file(path, MAX_RULES_BYTES, follow_links=outer)
+            patterns = self._patterns.of(content) if content else None
+            return RuleFile(label, prefix, patterns, outer) if patterns else None
+        except (TooLarge, TooManyRules) as error:
+            return TooManyRules(f"{label} is not applied: {error}")
 
 
 def _exclude_of(tree: str) -> str:
@@ -311,16 +418,7 @@ def _signature(path: str, *, follow_links: bool) -> tuple[int, int, int] | None:
     return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-def _read_rules(path: str, label: str, prefix: str, outer: bool) -> RuleFile | TooManyRules | None:
-    try:
-        raw = read_small_file(path, MAX_RULES_BYTES, follow_links=outer)
-        patterns = parse_patterns((raw or b"").decode("utf-8", "surrogateescape"))
-        return RuleFile(label, prefix, patterns, outer) if patterns else None
-    except (TooLarge, TooManyRules) as error:
-        return TooManyRules(f"{label} is not applied: {error}")
-
-
-_NOTHING = RuleFile("", "", ())
+_NOTHING = RuleFile("", "", Patterns(()))
 
 
 def sidecar_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:

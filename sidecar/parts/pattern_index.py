@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
@@ -34,6 +33,8 @@ MAX_TRIED_CHARS = 1280 * 1024
 _SPECIAL = re.compile(r"[*?\[\\]")
 _STAR_AND_LITERAL = re.compile(r"\*([^*?\[\\]+)")
 _LITERAL_AND_STAR = re.compile(r"([^*?\[\\]+)\*")
+_NOT_LITERAL = re.compile(r"\[.*\]|[*?]+", re.DOTALL)
+"""Anything between the first `[` and the last `]` may be inside brackets."""
 _WITHIN = 4
 """The maximum length of a piece from the middle of a name."""
 _NEVER = re.compile(r"(?!)")
@@ -95,8 +96,7 @@ def _of_name(segment: str) -> Piece | None:
         return Piece("name", segment)
     if "\\" in segment:
         return None
-    # Anything between the first `[` and the last `]` may be inside brackets.
-    runs = re.split(r"\[.*\]|[*?]+", segment, flags=re.DOTALL)
+    runs = _NOT_LITERAL.split(segment)
     longest = max(range(len(runs)), key=lambda at: len(runs[at]))
     text = runs[longest]
     if not text or "[" in text:
@@ -111,96 +111,124 @@ def _of_folders(segments: Sequence[str]) -> Piece | None:
     return Piece("folder", longest) if longest else None
 
 
-@dataclass(slots=True)
-class Glob:
-    """One pattern.
-
-    `regex` turns `text` into a regular expression that matches a whole path; a folder's path ends in `/`. It is called
-    when the first path has to be tried, and raises ValueError when the pattern matches nothing.
-    """
+class Glob(NamedTuple):
+    """One pattern, as it stands in its file. `folders_only`: it matches no files."""
 
     piece: Piece
     folders_only: bool
     text: str
-    regex: Callable[[str], str]
-    _compiled: re.Pattern[str] | None = None
-
-    def matches(self, path: str) -> bool:
-        """Whether the pattern matches the path. A pattern that is no valid expression matches nothing."""
-        if self._compiled is None:
-            try:
-                self._compiled = re.compile(self.regex(self.text), re.DOTALL)
-            except (re.error, ValueError, OverflowError):
-                self._compiled = _NEVER
-        return self._compiled.match(path) is not None
 
 
-def within_bounds(globs: Iterable[Glob]) -> Iterator[Glob]:
-    """The same patterns, as long as they are within the limits. Raises TooManyRules."""
-    alike: Counter[Piece] = Counter()
-    chars: Counter[Piece] = Counter()
-    for count, glob in enumerate(globs, 1):
-        if not glob.piece.decides:
-            alike[glob.piece] += 1
-            chars[glob.piece] += len(glob.text)
-            if alike[glob.piece] > MAX_ALIKE:
-                raise TooManyRules(f"more than {MAX_ALIKE} of its patterns have the same wildcards")
-            if chars[glob.piece] > MAX_ALIKE_CHARS:
-                raise TooManyRules(
-                    f"its patterns that have the same wildcards have more than {MAX_ALIKE_CHARS:,} characters"
-                )
-        if count > MAX_PATTERNS:
+class _Bounds:
+    """What the patterns of one file have used up of the limits. `count` raises TooManyRules."""
+
+    def __init__(self) -> None:
+        self._patterns = 0
+        self._chars = 0
+        self._alike: dict[str, int] = {}
+        self._chars_alike: dict[str, int] = {}
+
+    def count(self, glob: Glob) -> None:
+        self._patterns += 1
+        if self._patterns > MAX_PATTERNS:
             raise TooManyRules(f"it has more than {MAX_PATTERNS:,} patterns")
-        yield glob
-    if chars.total() > MAX_TRIED_CHARS:
-        raise TooManyRules(f"its patterns with wildcards have more than {MAX_TRIED_CHARS:,} characters")
+        if not glob.piece.decides:
+            self._count_tried(glob.piece.kind + glob.piece.text, len(glob.text))
+
+    def _count_tried(self, piece: str, chars: int) -> None:
+        alike = self._alike[piece] = self._alike.get(piece, 0) + 1
+        chars_alike = self._chars_alike[piece] = self._chars_alike.get(piece, 0) + chars
+        self._chars += chars
+        if alike > MAX_ALIKE:
+            raise TooManyRules(f"more than {MAX_ALIKE} of its patterns have the same wildcards")
+        if chars_alike > MAX_ALIKE_CHARS:
+            raise TooManyRules(
+                f"its patterns that have the same wildcards have more than {MAX_ALIKE_CHARS:,} characters"
+            )
+        if self._chars > MAX_TRIED_CHARS:
+            raise TooManyRules(f"its patterns with wildcards have more than {MAX_TRIED_CHARS:,} characters")
 
 
 @dataclass(slots=True)
 class _Filed:
-    """Numbers of patterns by piece.
+    """Numbers of patterns by piece: the last that decides about files and folders, the last that decides about folders
+    only, and the last that has to be tried."""
 
-    `sure`: the last pattern for files and folders, and the last for folders only; -1 for none.
-    """
-
-    sure: dict[str, tuple[int, int]] = field(default_factory=dict)
-    to_try: dict[str, list[int]] = field(default_factory=dict)
-
-    def add(self, number: int, glob: Glob) -> None:
-        if not glob.piece.decides:
-            self.to_try.setdefault(glob.piece.text, []).append(number)
-            return
-        both, folders = self.sure.get(glob.piece.text, (-1, -1))
-        self.sure[glob.piece.text] = (both, number) if glob.folders_only else (number, folders)
+    sure: dict[str, int] = field(default_factory=dict)
+    sure_of_folders: dict[str, int] = field(default_factory=dict)
+    to_try: dict[str, int] = field(default_factory=dict)
 
     def lengths(self) -> list[int]:
-        return sorted({len(text) for text in (*self.sure, *self.to_try)})
+        return sorted({len(text) for text in (*self.sure, *self.sure_of_folders, *self.to_try)})
 
 
 class PatternIndex:
-    """An index over patterns in file order. Not thread-safe. Its constructor raises TooManyRules."""
+    """An index over patterns in file order. Its constructor raises TooManyRules.
 
-    def __init__(self, globs: Sequence[Glob]) -> None:
-        self._globs = globs
+    `regex` turns the text of a pattern into a regular expression that matches a whole path; a folder's path ends in
+    `/`. It is called when the first path has to be tried, and raises ValueError when the pattern matches nothing.
+
+    Holds strings and numbers and no object per pattern: a pass of the garbage collector, for which all threads wait,
+    takes no longer for a file of 100,000 lines.
+    """
+
+    def __init__(self, globs: Iterable[Glob], regex: Callable[[str], str]) -> None:
+        self._regex = regex
         self._filed: dict[Kind, _Filed] = {}
-        for number, glob in enumerate(within_bounds(in_slices(globs))):
-            self._filed.setdefault(glob.piece.kind, _Filed()).add(number, glob)
+        self._tried: dict[int, str] = {}
+        self._earlier: dict[int, int] = {}  # from a pattern to try to the one before it that has the same piece
+        self._compiled: dict[int, re.Pattern[str]] = {}
+        bounds = _Bounds()
+        for number, glob in enumerate(globs):
+            bounds.count(glob)
+            self._add(number, glob)
         self._lengths = {kind: filed.lengths() for kind, filed in self._filed.items()}
+
+    def _add(self, number: int, glob: Glob) -> None:
+        kind, text, decides = glob.piece
+        filed = self._filed.get(kind)
+        if filed is None:
+            filed = self._filed[kind] = _Filed()
+        if decides:
+            (filed.sure_of_folders if glob.folders_only else filed.sure)[text] = number
+            return
+        if text in filed.to_try:
+            self._earlier[number] = filed.to_try[text]
+        filed.to_try[text] = number
+        self._tried[number] = glob.text
 
     def last_match(self, path: str, is_folder: bool) -> int | None:
         """The number of the last pattern that matches exactly this path; None when no pattern matches."""
-        best, to_try = -1, set[int]()
+        best, to_try = -1, list[int]()
         for filed, text in self._pieces_of(path):
-            both, folders = filed.sure.get(text, (-1, -1))
-            best = max(best, both, folders if is_folder else -1)
-            to_try.update(filed.to_try.get(text, ()))
+            best = max(best, filed.sure.get(text, -1), filed.sure_of_folders.get(text, -1) if is_folder else -1)
+            if text in filed.to_try:
+                to_try.append(filed.to_try[text])
         asked = f"{path}/" if is_folder else path
-        for number in sorted(to_try, reverse=True):
-            if number <= best:
-                break
-            if self._globs[number].matches(asked):
+        for number in self._later_than(best, to_try):
+            if self._matches(number, asked):
                 return number
         return best if best >= 0 else None
+
+    def _later_than(self, best: int, last: Iterable[int]) -> Iterator[int]:
+        """The patterns after `best` that have a piece of one of the `last`, backwards."""
+        numbers = set[int]()
+        for at in last:
+            number = at
+            while number > best:
+                numbers.add(number)
+                number = self._earlier.get(number, -1)
+        yield from sorted(numbers, reverse=True)
+
+    def _matches(self, number: int, path: str) -> bool:
+        compiled = self._compiled.get(number)
+        if compiled is None:
+            try:
+                compiled = re.compile(self._regex(self._tried[number]), re.DOTALL)
+            except (re.error, ValueError, OverflowError):
+                compiled = _NEVER
+            self._compiled[number] = compiled
+        return compiled.match(path) is not None
 
     def _pieces_of(self, path: str) -> Iterator[tuple[_Filed, str]]:
         *folders, name = path.split("/")

@@ -19,7 +19,7 @@ from sidecar.parts.data_folder import is_own_folder
 from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_there
 from sidecar.parts.files_limit import FilesLimit
 from sidecar.parts.globs import compile_glob
-from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
+from sidecar.parts.ignore import IgnoreRules, Level, ParsedPatterns, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
 from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
@@ -119,17 +119,23 @@ def _folder_glob(pattern: str) -> str:
 
 
 class DiskWalker:
-    """Walks one root. Not thread-safe. `resolve` resolves the links of a path, like os.path.realpath."""
+    """Walks one root. Not thread-safe. `resolve` resolves the links of a path, like os.path.realpath; `patterns` parses
+    the ignore files."""
 
     def __init__(
-        self, root: str, options: WalkOptions | None = None, resolve: Callable[[str], str] = os.path.realpath
+        self,
+        root: str,
+        options: WalkOptions | None = None,
+        resolve: Callable[[str], str] = os.path.realpath,
+        patterns: ParsedPatterns | None = None,
     ) -> None:
         self._root = normalise_root(root)
         self._resolve = resolve
         self._options = options or WalkOptions()
         self._include = _Globs(self._options.include)
         self._exclude = _Globs(self._options.exclude)
-        self._rules = IgnoreRules(self._root, self._options.respect_gitignore, self._options.global_ignore)
+        respect, users = self._options.respect_gitignore, self._options.global_ignore
+        self._rules = IgnoreRules(self._root, respect, users, patterns=patterns)
         self._limit = FilesLimit(self._options.max_files)
 
     @property

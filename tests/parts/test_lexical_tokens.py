@@ -74,3 +74,16 @@ def test_any_text_gives_the_same_finite_terms_twice(text: str) -> None:
     first = [terms_of(word) for word in words(text)]
     assert first == [terms_of(word) for word in words(text)]
     assert all(term and term == term.strip() and "\0" not in term for terms in first for term in terms)
+
+
+def test_numbers_in_words_are_not_given_to_the_stemmer() -> None:
+    """A table or a list of 100,000 rules has as many of them, and the stemmer takes longer than all the rest."""
+    terms_of("name7")
+    stemmed = stem.cache_info().misses
+    assert terms_of("name918273645") == ("name918273645", "name", "918273645")
+    assert stem.cache_info().misses == stemmed
+
+
+@given(st.text("0123456789", min_size=2))
+def test_a_number_is_its_own_stem(number: str) -> None:
+    assert stem(number) == number

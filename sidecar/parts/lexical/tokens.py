@@ -81,8 +81,13 @@ def terms_of(word: str) -> tuple[str, ...]:
         return (stem(word),)
     parts = _PART.findall(word)
     if len(parts) == 1 and len(parts[0]) == len(word.strip("_")):
-        return (stem(parts[0].lower()),)
-    return _distinct(fold_name(word), *(stem(part.lower()) for part in parts if len(part) > 1))
+        return (_stem_of_part(parts[0]),)
+    return _distinct(fold_name(word), *(_stem_of_part(part) for part in parts if len(part) > 1))
+
+
+def _stem_of_part(part: str) -> str:
+    # No suffix is made of digits. A table has thousands of numbers, and the stemmer takes longer than all the rest.
+    return part if part.isdigit() else stem(part.lower())
 
 
 def _is_id(word: str) -> bool:
