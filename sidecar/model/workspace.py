@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sidecar.model.answers import (
@@ -21,6 +20,7 @@ from sidecar.model.answers import (
     SearchAnswer,
     SearchRequest,
     SnapshotReport,
+    SnapshotRequest,
     StatusAnswer,
     SymbolsAnswer,
 )
@@ -131,11 +131,8 @@ class Workspace(Protocol):
         Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled; SnapshotUnusable if a snapshot was given.
         """
 
-    def make_snapshot(
-        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
-    ) -> SnapshotReport:
-        """Makes a team snapshot of the index in the folder `out`, with the texts of the chunks if `texts`, and signed
-        if a file with a private key is given.
+    def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:
+        """Makes a team snapshot of the index. One without a fitting base, or with a change too large for one, is whole.
 
         Raises IndexNotFound if there is no complete index, SnapshotUnusable outside of a git repository, ConfigInvalid,
         Cancelled.
