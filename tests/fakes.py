@@ -41,6 +41,7 @@ from sidecar.model.answers import (
     SearchAnswer,
     SearchRequest,
     SnapshotReport,
+    SnapshotRequest,
     StatusAnswer,
     SymbolHit,
     SymbolsAnswer,
@@ -121,11 +122,9 @@ class FakeWorkspace:
         self._check()
         return self._build(progress, cancelled)
 
-    def make_snapshot(
-        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
-    ) -> SnapshotReport:
+    def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:
         self._check()
-        return SnapshotReport(str(out / "0.zst"), "0" * 40, 1, len(self.files), len(self.files), 0)
+        return SnapshotReport(str(request.out / "0.zst"), "0" * 40, 1, len(self.files), len(self.files), 0)
 
     def refresh(
         self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None

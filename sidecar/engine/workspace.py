@@ -61,6 +61,7 @@ from sidecar.model.answers import (
     SearchAnswer,
     SearchRequest,
     SnapshotReport,
+    SnapshotRequest,
     StatusAnswer,
     SymbolsAnswer,
 )
@@ -217,11 +218,9 @@ class IndexedWorkspace:
             return None, source_error(error)
 
     @counted
-    def make_snapshot(
-        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
-    ) -> SnapshotReport:
+    def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:
         """See `sidecar.model.workspace.Workspace.make_snapshot`."""
-        return self._team.make(self._live_update.readable(), out, texts, key, progress, cancelled)
+        return self._team.make(self._live_update.readable(), request, progress, cancelled)
 
     @contextmanager
     def _lifting_limit(self, whole: bool) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sidecar.model.files import Decision, SkippedPath
@@ -159,11 +160,24 @@ class BuildReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotRequest:
+    """A team snapshot to make in the folder `out`: with the texts of the chunks if `texts`, signed if `key` is the file
+    of a private key. `base` is an address or a folder of snapshots: what the nearest whole one of them holds is left
+    out. If it ends with `.zst`, it names that file there; empty: the snapshot is whole."""
+
+    out: Path
+    texts: bool = False
+    key: Path | None = None
+    base: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotReport:
     """The team snapshot that was made: its file, its commit, its size in bytes, and how many files and chunks it
     contains.
 
-    `left_out` counts the indexed files that it does not contain; each checkout reads these itself.
+    `left_out` counts the indexed files that it does not hold, which each checkout reads itself. `base` is the SHA-256
+    of the whole snapshot that it adds to, empty if it is whole; `notice` then says why, if a base was asked for.
     """
 
     path: str
@@ -172,6 +186,8 @@ class SnapshotReport:
     files: int
     chunks: int
     left_out: int
+    base: str = ""
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

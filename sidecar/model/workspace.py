@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sidecar.model.answers import (
@@ -21,6 +20,7 @@ from sidecar.model.answers import (
     SearchAnswer,
     SearchRequest,
     SnapshotReport,
+    SnapshotRequest,
     StatusAnswer,
     SymbolsAnswer,
 )
@@ -133,11 +133,8 @@ class Workspace(Protocol):
         `snapshot` was given.
         """
 
-    def make_snapshot(
-        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
-    ) -> SnapshotReport:
-        """Makes a team snapshot of the index in the folder `out`, with the texts of the chunks if `texts` is set, and
-        signed if `key` is a file with a private key.
+    def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:
+        """Makes a team snapshot of the index. One without a fitting base, or with a change too large for one, is whole.
 
         Raises IndexNotFound if no complete index exists, SnapshotUnusable outside of a git repository, ConfigInvalid,
         Cancelled.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-_OWN = frozenset({"indexes", "vectors", "run", "logs", "models", "serve"})
+_OWN = frozenset({"indexes", "vectors", "run", "logs", "models", "serve", "bases"})
 """The folders that sidecar makes in a data folder."""
 _INDEX = re.compile(r"\.?[0-9a-f]{32}(\.deleted-\d+)?")
 _OF_AN_INDEX = ("generations", "current", "lock", "config.json", "memories", "documents")

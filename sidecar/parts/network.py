@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import os
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ _CONNECT_S, _READ_S = 15.0, 60.0
 _BLOCK = 1 << 18
 _PARTIAL = 206
 _MISSING = 404
+_MOST_CAUSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,12 @@ class Server:
         try:
             yield
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            if refused := _refused_certificate(error):
+                raise self._failed(
+                    f"{shown.reason(url)}: its certificate was not accepted, so nothing was asked"
+                    f" ({shown.reason(refused)}). Check the address. For an authority of your own, set SSL_CERT_FILE to"
+                    " the file with its certificate."
+                ) from error
             reason = str(error).strip() or type(error).__name__
             raise self._failed(
                 f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works; what has been "
@@ -278,6 +286,15 @@ class _Sums:
         if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
             return f"its git blob is {self._git.hexdigest()}, but must be {self._file.git_blob}"
         return ""
+
+
+def _refused_certificate(error: BaseException | None) -> str:
+    """Why the certificate of a server was not accepted, if that is what led to this error."""
+    for _ in range(_MOST_CAUSES):
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message.rstrip(".")
+        error = error and (error.__cause__ or error.__context__)
+    return ""
 
 
 def _goes_on(response: Response, done: int) -> bool:

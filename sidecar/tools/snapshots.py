@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar import shown
+from sidecar.model.answers import SnapshotRequest
 from sidecar.settings.load import data_home, load_settings, user_config_file
 from sidecar.shown import count
 from sidecar.tools.assemble import own_environment
@@ -25,16 +26,19 @@ AS_SECRET = "A snapshot is as secret as the sources: its words and vectors tell 
 
 
 class MakeParams(Params):
-    """Parameters of `sidecar snapshot make`: absolute paths. `key` is the file of a private key; empty for none."""
+    """Parameters of `sidecar snapshot make`: absolute paths. `key` is the file of a private key; empty for none. `base`
+    is a folder, an address or a file there; empty for a whole snapshot."""
 
     out: str
     texts: bool = False
     key: str = ""
+    base: str = ""
 
 
 class MadeSnapshot(CamelResult):
-    """The snapshot that was made. `left_out`: the number of indexed files that it does not contain; each checkout reads
-    these itself."""
+    """The snapshot that was made. `left_out`: indexed files that it does not hold, which each checkout reads itself.
+    `base`: the SHA-256 of the whole snapshot that it adds to; empty if it is whole. `notice` says why it is, if a base
+    was asked for."""
 
     path: str
     commit: str
@@ -42,22 +46,29 @@ class MadeSnapshot(CamelResult):
     files: int
     chunks: int
     left_out: int
+    base: str
+    notice: str
 
     def as_lines(self) -> Iterator[Line]:
         """Yields the lines that a shell prints on standard output."""
         yield f"{megabytes(self.bytes)} {shown.path(self.path)}"
         held = f"commit {self.commit[:10]}: {count(self.files, 'file')}, {count(self.chunks, 'chunk')}"
         yield f"{held}, {count(self.left_out, 'file')} left to each checkout" if self.left_out else held
+        if self.base:
+            yield f"added to the snapshot {self.base[:12]}, which it needs"
 
     def as_notes(self) -> Iterator[str]:
-        """Yields the notes that a shell prints on standard error."""
+        """What a shell says of it on standard error."""
+        if self.notice:
+            yield self.notice
         yield AS_SECRET
 
 
 def make_snapshot(context: Context, params: MakeParams) -> MadeSnapshot:
     """Makes a snapshot of the index in its present state."""
     key = Path(params.key) if params.key else None
-    made = context.workspace.make_snapshot(Path(params.out), params.texts, key, context.progress, context.cancelled)
+    request = SnapshotRequest(Path(params.out), params.texts, key, params.base)
+    made = context.workspace.make_snapshot(request, context.progress, context.cancelled)
     return MadeSnapshot(
         path=made.path,
         commit=made.commit,
@@ -65,6 +76,8 @@ def make_snapshot(context: Context, params: MakeParams) -> MadeSnapshot:
         files=made.files,
         chunks=made.chunks,
         left_out=made.left_out,
+        base=made.base,
+        notice=made.notice,
     )
 
 

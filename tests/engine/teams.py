@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model.answers import BuildReport, SnapshotReport
+from sidecar.model.answers import BuildReport, SnapshotReport, SnapshotRequest
 from sidecar.model.terms import never_cancelled, no_progress
 from tests.engine.projects import FILES, Project, index
 
@@ -39,11 +39,15 @@ class Team:
         self.ci.git("add", ".")
         self.ci.git("commit", "-m", message)
 
-    def make(self, *, texts: bool = False, key: Path | None = None) -> SnapshotReport:
+    def make(
+        self, *, texts: bool = False, key: Path | None = None, base: Path | str = "", shelf: Path | None = None
+    ) -> SnapshotReport:
         workspace = self.ci.open()
         index(workspace)
         try:
-            return workspace.make_snapshot(self.shelf, texts, key, no_progress, never_cancelled)
+            return workspace.make_snapshot(
+                SnapshotRequest(shelf or self.shelf, texts, key, str(base)), no_progress, never_cancelled
+            )
         finally:
             self.ci.close()
 

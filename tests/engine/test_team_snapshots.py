@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from sidecar.engine.team import rows
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ConfigInvalid, IndexNotFound, SnapshotUnusable
+from sidecar.model.answers import SnapshotRequest
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import name_of, pack, unpack
@@ -383,11 +384,13 @@ def test_where_a_key_is_set_only_its_signature_counts(team: Team, tmp_path: Path
 def test_a_snapshot_is_made_only_of_a_complete_index_in_a_repository(team: Team, tmp_path: Path) -> None:
     workspace = team.ci.open()
     with pytest.raises(IndexNotFound):
-        workspace.make_snapshot(tmp_path / "x", False, None, no_progress, never_cancelled)
+        workspace.make_snapshot(SnapshotRequest(tmp_path / "x"), no_progress, never_cancelled)
     index(workspace)
     (team.ci.root / "wrong.pem").write_text("no key")
     with pytest.raises(ConfigInvalid, match="holds no Ed25519 key"):
-        workspace.make_snapshot(tmp_path / "x", False, team.ci.root / "wrong.pem", no_progress, never_cancelled)
+        workspace.make_snapshot(
+            SnapshotRequest(tmp_path / "x", key=team.ci.root / "wrong.pem"), no_progress, never_cancelled
+        )
     shutil.rmtree(team.ci.root / ".git")
     with pytest.raises(SnapshotUnusable, match="no git repository"):
-        workspace.make_snapshot(tmp_path / "x", False, None, no_progress, never_cancelled)
+        workspace.make_snapshot(SnapshotRequest(tmp_path / "x"), no_progress, never_cancelled)

@@ -12,6 +12,7 @@ import pytest
 from sidecar.engine.team.push import push
 from sidecar.errors import Cancelled, DiskFull, SnapshotUnusable
 from sidecar.settings.load import Settings
+from tests.chroma_server import Answer, certificate, listening
 from tests.engine.kills import WORDS
 from tests.engine.projects import FILES, Project, find, image, index
 from tests.engine.teams import Team, get
@@ -89,6 +90,33 @@ def test_a_server_that_fails_costs_the_snapshot_and_not_the_index(
     with pytest.raises(SnapshotUnusable, match=reason):
         get(workspace)
     assert image(workspace) == before
+
+
+def test_a_server_with_the_certificate_of_another_name_is_told_nothing_and_nothing_is_taken(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.make()
+
+    def shelf(_method: str, path: str, _headers: dict[str, str], _content: bytes) -> Answer:
+        return 200, "application/octet-stream", (team.shelf / Path(path).name).read_bytes()
+
+    for name, fits in (("localhost", True), ("other.example", False)):
+        trusted = certificate(tmp_path, name)
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        with listening(shelf, trusted) as tls:
+            workspace = team.clone(name, snapshotSource=f"https://localhost:{tls.port}/team").open()
+            report = index(workspace)
+            assert (bool(tls.heard), report.embedded == 0) == (fits, fits)
+            assert ("Hostname mismatch, certificate is not valid for 'localhost'" in report.notice) is not fits
+            if not fits:
+                assert "set SSL_CERT_FILE" in report.notice
+                assert "Try again when the network works" not in report.notice
+                assert report.notice.endswith("The index was made from nothing.")
+                assert workspace.status().origin is None
+                before = image(workspace)
+                with pytest.raises(SnapshotUnusable, match="Hostname mismatch"):
+                    get(workspace)
+                assert image(workspace) == before
 
 
 def test_nobody_at_the_address_is_said_and_the_index_is_made(team: Team) -> None:

@@ -55,7 +55,7 @@ def test_what_is_put_is_listed_and_fetched_from_a_folder_and_from_a_server(serve
             place.put(file_of(tmp_path), head(2))
             assert place.heads() == [head(2), head(1)]
             target = tmp_path / "got"
-            place.fetch(head(), target, lambda done: None)
+            place.fetch(head().needs[0], target, lambda done: None)
             assert target.read_bytes() == CONTENT
             target.unlink()
 
@@ -67,9 +67,9 @@ def test_a_download_that_was_cut_off_goes_on_where_it_ended(server: ShelfServer,
     target, reported = tmp_path / "got", list[int]()
     with opened(server.source, "", "snapshotSource") as place:
         with pytest.raises(SnapshotUnusable, match="what has been downloaded is kept"):
-            place.fetch(head(), target, reported.append)
+            place.fetch(head().needs[0], target, reported.append)
         server.faults.clear()
-        place.fetch(head(), target, reported.append)
+        place.fetch(head().needs[0], target, reported.append)
     assert target.read_bytes() == CONTENT
     ranges = [headers["Range"] for _, path, headers in server.asked if path.endswith(name) and "Range" in headers]
     assert len(ranges) == 1
@@ -109,7 +109,7 @@ def test_a_server_that_does_not_send_the_file_is_named_with_what_it_did(
     server.faults[f"{head().sha256}.zst"] = fault  # type: ignore[assignment]
     slowest = Slowest(grace_s=0.05, bytes_per_s=1e9) if fault is crawl else Slowest()
     with opened(server.source, "", "snapshotSource", slowest) as place, pytest.raises(SnapshotUnusable, match=reason):
-        place.fetch(head(), tmp_path / "got", lambda done: None)
+        place.fetch(head().needs[0], tmp_path / "got", lambda done: None)
     assert not (tmp_path / "got").exists()
 
 

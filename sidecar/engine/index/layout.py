@@ -1,6 +1,7 @@
 """The files of one workspace's index on disk: their layout, the current generation, and the deletion of the index.
 
 <home>/vectors/vectors.sqlite   shared by all indexes
+<home>/bases/                   shared too: bases of team snapshots (see `engine/team/bases.py`)
 <home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/
      download/ (of a team snapshot, until it is taken over)  watch/ (see `parts/watch.py`)
      memories/memories.sqlite  documents/documents.sqlite
@@ -35,6 +36,7 @@ class IndexLayout:
         self.config = self.path / _CONFIG
         self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"
+        self.bases = home / "bases"
         self.download = self.path / "download"
         self.watch_mark = self.path / "watch"
         self._current = self.path / "current"

@@ -1,4 +1,5 @@
-"""Takes a team snapshot over into an empty generation: every row is checked, and written into tables of our own.
+"""Takes a team snapshot over into an empty generation: every row is checked, and written into tables of our own. A
+snapshot that adds to a base is taken over together with it, as one.
 
 Of each file, git's blob id is compared with that of the file on disk, and the texts of its chunks are read from that
 file; a file that differs is left to the pass that follows. Some chunks are embedded again: vectors that this machine
@@ -12,8 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled, text_hash
 from sidecar.engine.team import rows
 from sidecar.engine.team.gather import FILES_AT_ONCE, RecallAll
-from sidecar.engine.team.rows import ChunkRows, DefinitionRows, FileRows, VectorRows
+from sidecar.engine.team.held import Held, Unpacked
+from sidecar.engine.team.rows import VectorRows
 from sidecar.errors import Cancelled, SnapshotUnusable
 from sidecar.model.files import Chunk
 from sidecar.model.terms import IsCancelled, Progress
@@ -39,21 +40,6 @@ _MESSAGE = "Taking over the snapshot"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Unpacked:
-    """An unpacked snapshot: the folder of its parts, and its header."""
-
-    folder: Path
-    header: Mapping[str, Any]
-
-    def count(self, name: str) -> int:
-        """A count that the header states. Raises SnapshotUnusable if it states none."""
-        value = self.header.get(name)
-        if type(value) is int and value >= 0:
-            return value
-        raise SnapshotUnusable("Its header does not say how much it holds.")
-
-
 @dataclass(frozen=True, slots=True)
 class Adopted:
     """How many files the snapshot holds, and how many of them are on disk as they are in it."""
@@ -63,21 +49,17 @@ class Adopted:
 
 
 def adopt(
-    source: Unpacked,
+    sources: Sequence[Unpacked],
     generation: Generation,
     recall_all: RecallAll,
     body_text: Callable[[Chunk], str],
     progress: Progress,
     cancelled: IsCancelled,
 ) -> Adopted:
-    """Fills an empty generation that is open for writing. Raises SnapshotUnusable, Cancelled and what the parts raise;
-    the generation is then to be dropped."""
-    count = source.count("chunks")
-    files = rows.read_files(source.folder, count)
-    chunks = rows.read_chunks(source.folder, len(files.paths))
-    if (len(files.paths), len(chunks.kinds)) != (source.count("files"), count):
-        raise SnapshotUnusable("It does not hold as many files and chunks as its header says.")
-    return _Adoption(source, generation, files, chunks, _Disk(recall_all, body_text)).run(progress, cancelled)
+    """Fills an empty generation that is open for writing. `sources` is the snapshot, after its base if it has one.
+    Raises SnapshotUnusable, Cancelled and what the parts raise; the generation is then to be dropped."""
+    held = Held(sources, generation.model.dimension)
+    return _Adoption(held, generation, _Disk(recall_all, body_text)).run(progress, cancelled)
 
 
 @dataclass(frozen=True)
@@ -91,35 +73,34 @@ class _Disk:
 class _Adoption:
     """One snapshot on its way into one generation."""
 
-    def __init__(
-        self, source: Unpacked, generation: Generation, files: FileRows, chunks: ChunkRows, disk: _Disk
-    ) -> None:
+    def __init__(self, held: Held, generation: Generation, disk: _Disk) -> None:
         assert generation.writer is not None
-        self._source = source
+        self._held = held
         self._generation = generation
         self._writer: Writer = generation.writer
-        self._files = files
-        self._chunks = chunks
+        self._files = held.files
+        self._chunks = held.chunks
         self._disk = disk
-        self._texts = rows.read_texts(source.folder, len(chunks.kinds))
+        self._texts = held.texts
 
     def run(self, progress: Progress, cancelled: IsCancelled) -> Adopted:
         """Checks some vectors, and takes over first the vectors, then files and chunks, then the words."""
-        folder = self._source.folder
-        vectors = VectorRows(folder, self._generation.model.dimension)
-        definitions = rows.read_definitions(folder, len(self._chunks.kinds))
-        self._spot_check(vectors, cancelled)
-        self._keep(vectors)
+        self._spot_check(cancelled)
+        self._keep()
         known = self._generation.kept.find([*self._files.hashes, *self._chunks.hashes])
         taken = np.zeros(len(self._files.paths), bool)
+        written = set[str]()
         for number, (some, answers) in enumerate(self._recalled(range(len(self._files.paths)), cancelled)):
             with self._manifest.transaction() as connection:
                 for place, texts, answer in self._matching(some, answers):
-                    self._write_file(connection, place, answer, texts, known)
-                    taken[place] = True
+                    # Of two versions, both can have been on disk: the file was written in between.
+                    if self._files.paths[place] not in written:
+                        self._write_file(connection, place, answer, texts, known)
+                        written.add(self._files.paths[place])
+                        taken[place] = True
             progress(min((number + 1) * FILES_AT_ONCE, len(taken)), len(taken), _MESSAGE)
-        self._finish(definitions, taken)
-        return Adopted(len(taken), int(taken.sum()))
+        self._finish(taken)
+        return Adopted(self._held.whole, len(written))
 
     @property
     def _manifest(self) -> Manifest:
@@ -178,10 +159,14 @@ class _Adoption:
 
     # ------------------------------------------------------------ vectors
 
-    def _spot_check(self, vectors: VectorRows, cancelled: IsCancelled) -> None:
+    def _chosen(self) -> list[int]:
+        """Some chunks of each piece, picked at random."""
+        spans = [range(piece.before.chunks, piece.after.chunks) for piece in self._held.pieces]
+        return [c for span in spans for c in sorted(random.SystemRandom().sample(span, min(len(span), SPOT_CHECKED)))]
+
+    def _spot_check(self, cancelled: IsCancelled) -> None:
         """Embeds some chunks, and raises SnapshotUnusable if the snapshot has other vectors for them."""
-        every = len(self._chunks.kinds)
-        chosen = sorted(random.SystemRandom().sample(range(every), min(every, SPOT_CHECKED)))
+        chosen = self._chosen()
         file_of = np.searchsorted(np.array(self._files.starts), np.array(chosen, np.int64), side="right") - 1
         texts: dict[int, str] = {}
         for some, answers in self._recalled(sorted(set(file_of.tolist())), cancelled):
@@ -189,7 +174,7 @@ class _Adoption:
                 first = self._files.starts[place]
                 texts |= {first + i: text for i, text in enumerate(own)}
         bodies = {number: self._body(number, texts[number]) for number in chosen if number in texts}
-        stated = {number: vectors.of(self._chunks.hashes[number]) for number in bodies}
+        stated = {number: self._held.vector_of(self._chunks.hashes[number]) for number in bodies}
         if not bodies:
             return
         made = self._generation.embedder().embed_documents(list(bodies.values()))
@@ -201,12 +186,12 @@ class _Adoption:
                     f"Its vector of a chunk of {shown.place(path)} is not the one that the model makes here."
                 )
 
-    def _keep(self, vectors: VectorRows) -> None:
+    def _keep(self) -> None:
         """Puts the vectors into the embedding cache. Raises SnapshotUnusable before the first if one is none."""
-        spans = [(at, min(at + _VECTORS_AT_ONCE, len(vectors.hashes))) for at in _steps(len(vectors.hashes))]
-        for start, end in spans:
+        spans = [(vectors, start, end) for vectors in self._held.vectors for start, end in _spans(vectors)]
+        for vectors, start, end in spans:
             vectors.rows(start, end)
-        for start, end in spans:
+        for vectors, start, end in spans:
             self._generation.kept.add(vectors.hashes[start:end], vectors.rows(start, end))
 
     # ------------------------------------------------------------ tables
@@ -247,16 +232,16 @@ class _Adoption:
             "INSERT INTO pending_slots VALUES(?, ?)", ((c + 1, files.collections[place]) for c in span)
         )
 
-    def _finish(self, definitions: DefinitionRows, taken: np.typing.NDArray[np.bool_]) -> None:
+    def _finish(self, taken: np.typing.NDArray[np.bool_]) -> None:
         """Writes the words. Ids that were not used stay unused: postings of files that differ must belong to nobody."""
-        counts = np.diff(np.array(self._files.starts, np.int64))
-        lengths = rows.read_lengths(self._source.folder, len(taken), len(self._chunks.kinds))
         with self._manifest.transaction() as connection:
-            self._write_definitions(connection, definitions, taken)
-            try:
-                put_in(connection, rows.read_postings(self._source.folder), lengths, np.flatnonzero(counts) + 1)
-            except WrongPostings as error:
-                raise SnapshotUnusable("Its postings are not as a snapshot has them.") from error
+            self._write_definitions(connection, taken)
+            for piece in self._held.pieces:
+                with_chunks = np.flatnonzero(np.diff(np.array(piece.files.starts, np.int64)))
+                try:
+                    put_in(connection, rows.read_postings(piece.folder), piece.lengths(), with_chunks, piece.before)
+                except WrongPostings as error:
+                    raise SnapshotUnusable("Its postings are not as a snapshot has them.") from error
             connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('files', 'chunks')")
             connection.executemany(
                 "INSERT INTO sqlite_sequence(name, seq) VALUES(?, ?)",
@@ -264,9 +249,8 @@ class _Adoption:
             )
             self._manifest.set_meta(next_slot=len(self._chunks.kinds) + 1)
 
-    def _write_definitions(
-        self, connection: sqlite3.Connection, d: DefinitionRows, taken: np.typing.NDArray[np.bool_]
-    ) -> None:
+    def _write_definitions(self, connection: sqlite3.Connection, taken: np.typing.NDArray[np.bool_]) -> None:
+        d = self._held.definitions
         starts = np.array(self._files.starts, np.int64)
         file_of = np.searchsorted(starts, np.array(d.chunks, np.int64) - 1, side="right") - 1
         folded = {name: fold_name(name) for name in set(d.names)}
@@ -293,5 +277,6 @@ def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + FILES_AT_ONCE]
 
 
-def _steps(count: int) -> range:
-    return range(0, count, _VECTORS_AT_ONCE)
+def _spans(vectors: VectorRows) -> Iterator[tuple[int, int]]:
+    many = len(vectors.hashes)
+    return ((start, min(start + _VECTORS_AT_ONCE, many)) for start in range(0, many, _VECTORS_AT_ONCE))

@@ -23,7 +23,7 @@ from sidecar.engine.team import rows
 from sidecar.errors import Cancelled, IndexCorrupt
 from sidecar.model.terms import IsCancelled, Progress, Vectors
 from sidecar.parts.database import connect, translated
-from sidecar.parts.lexical.transfer import COLUMNS, lengths_of, take_out
+from sidecar.parts.lexical.transfer import COLUMNS, NOTHING, Before, lengths_of, take_out
 from sidecar.parts.manifest import unpack_names
 from sidecar.parts.team.container import Packed, pack
 
@@ -39,25 +39,41 @@ RecallAll = Callable[[Iterator[Sequence[Recall]]], Iterator[tuple[Sequence[Recal
 
 
 @dataclass(frozen=True)
+class BaseRows:
+    """What a base holds, so that a snapshot on it can leave it out: the git blob id of each file by its path, the
+    hashes of texts with a vector, and how many chunks and files there are."""
+
+    blobs: Mapping[str, str]
+    vectors: frozenset[bytes]
+    after: Before
+
+
+@dataclass(frozen=True)
 class Subject:
     """The index that a snapshot is made of: its manifest, its vectors, and how its files are compared with the disk.
-    With `texts`, the snapshot holds the texts of the chunks."""
+    With `texts`, the snapshot holds the texts of the chunks. What the `base` holds is left out."""
 
     manifest: Path
     kept: EmbeddingCache
     dimension: int
     recall_all: RecallAll
     texts: bool
+    base: BaseRows | None = None
+
+    @property
+    def before(self) -> Before:
+        """How many chunks and files come before those of the snapshot."""
+        return NOTHING if self.base is None else self.base.after
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What was packed: the file, and the counts of files, chunks and vectors in it and of files left out."""
+    """What was packed: the file, how many files and chunks of the commit are in it and its base together, and how many
+    files are left to each checkout."""
 
     packed: Packed
     files: int
     chunks: int
-    vectors: int
     left_out: int
 
 
@@ -74,6 +90,8 @@ class _Taken:
     body_hashes: list[bytes] = field(default_factory=list)
     vectors: dict[bytes, int] = field(default_factory=dict)
     left_out: int = 0
+    base_files: int = 0
+    base_chunks: int = 0
 
 
 def gather(
@@ -91,14 +109,17 @@ def gather(
         connection.execute("BEGIN")  # all reads see one commit
         place = Path(folder)
         taken = _take(connection, subject, progress, cancelled)
-        _write_rows(connection, taken, place, subject.texts)
-        _write_postings(connection, taken, place)
-        _write_vectors(subject, taken, place)
-        counts = {"files": len(taken.file_ids), "chunks": len(taken.chunk_ids), "vectors": len(taken.vectors)}
+        _write_rows(connection, taken, place, subject)
+        _write_postings(connection, taken, place, subject.before)
+        vectors = _write_vectors(subject, taken, place)
+        counts = {"files": len(taken.file_ids), "chunks": len(taken.chunk_ids), "vectors": vectors}
+        files, chunks = counts["files"] + taken.base_files, counts["chunks"] + taken.base_chunks
+        if subject.base is not None:
+            counts |= {"allFiles": files, "allChunks": chunks}
         parts = {name: place / name for name, must in rows.PARTS.items() if must or (subject.texts and name == "texts")}
         progress(1, 1, "Packing the snapshot")
         packed = pack({**facts, **counts}, parts, out)
-    return Gathered(packed, counts["files"], counts["chunks"], counts["vectors"], taken.left_out)
+    return Gathered(packed, files, chunks, taken.left_out)
 
 
 def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, cancelled: IsCancelled) -> _Taken:
@@ -135,7 +156,7 @@ def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, 
             same = answer is not None and (subject.texts or list(answer.texts) == [chunk[8] for chunk in own])
             plain = file[0] not in strange and rows.is_path(file[1])
             if answer is not None and same and plain and _is_embedded(file, own):
-                _add(taken, file, own, answer)
+                _add(taken, file, own, answer, subject.base)
             else:
                 taken.left_out += 1
         progress(min((number + 1) * FILES_AT_ONCE, len(listed)), len(listed), "Comparing with the files")
@@ -159,7 +180,11 @@ def _is_embedded(file: Sequence[Any], chunks: Sequence[Any]) -> bool:
     return bool(file[8]) and all(chunk[7] for chunk in chunks)
 
 
-def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], answer: Recalled) -> None:
+def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], answer: Recalled, base: BaseRows | None) -> None:
+    if base is not None and base.blobs.get(file[1]) == answer.blob:
+        taken.base_files += 1
+        taken.base_chunks += len(chunks)
+        return
     file_id, path, collection, language, parser, _, _, path_hash, path_vector = file
     row = (path, collection, language, parser, answer.blob, answer.stat.size, len(chunks))
     for column, value in zip(taken.files.values(), row, strict=True):
@@ -176,12 +201,12 @@ def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], answer: Reca
         taken.vectors[body_hash] = vector_id
 
 
-def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, with_texts: bool) -> None:
+def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, subject: Subject) -> None:
     rows.write_json(folder, "files", taken.files)
     rows.write_json(folder, "chunks", taken.chunks)
-    if with_texts:
+    if subject.texts:
         rows.write_json(folder, "texts", taken.texts)
-    number_of = {chunk_id: number for number, chunk_id in enumerate(taken.chunk_ids, 1)}
+    number_of = {chunk_id: number for number, chunk_id in enumerate(taken.chunk_ids, subject.before.chunks + 1)}
     columns: dict[str, list[Any]] = {name: [] for name in _DEFINITION_COLUMNS}
     for chunk_id, *rest in connection.execute(
         "SELECT chunk_id, name, kind, start_line, end_line, depth, exported, container FROM definitions ORDER BY rowid"
@@ -193,7 +218,7 @@ def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, wit
     (folder / "hashes").write_bytes(b"".join((*taken.path_hashes, *taken.body_hashes)))
 
 
-def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path) -> None:
+def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path, before: Before) -> None:
     order = np.argsort(np.array(taken.chunk_ids, np.int64), kind="stable")
     chunk_ids, file_ids = np.array(taken.chunk_ids, np.int64), np.array(taken.file_ids, np.int64)
     assert (order == np.arange(len(order))).all()  # the chunks of a file get their ids in one go, after those before
@@ -201,7 +226,7 @@ def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path)
     sizes: list[list[int]] = [[] for _ in COLUMNS]
     with contextlib.ExitStack() as stack:
         blobs = [stack.enter_context((folder / f"blobs-{column}").open("wb")) for column in COLUMNS]
-        for block in take_out(connection, chunk_ids, file_ids):
+        for block in take_out(connection, chunk_ids, file_ids, before):
             terms += block.terms
             for each, out, column in zip(sizes, blobs, block.columns, strict=True):
                 each.extend(map(len, column))
@@ -214,8 +239,9 @@ def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path)
     (folder / "lengths").write_bytes(packed)
 
 
-def _write_vectors(subject: Subject, taken: _Taken, folder: Path) -> None:
-    hashes = sorted(taken.vectors)
+def _write_vectors(subject: Subject, taken: _Taken, folder: Path) -> int:
+    """Returns how many there are."""
+    hashes = sorted(taken.vectors.keys() - (subject.base.vectors if subject.base else frozenset()))
     ids = np.array([taken.vectors[key] for key in hashes], np.int64)
 
     def blocks() -> Iterator[Vectors]:
@@ -226,3 +252,4 @@ def _write_vectors(subject: Subject, taken: _Taken, folder: Path) -> None:
             yield vectors
 
     rows.write_vectors(folder, hashes, blocks())
+    return len(hashes)

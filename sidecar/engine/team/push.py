@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sidecar import shown
-from sidecar.engine.team.team import sign_in_for
+from sidecar.engine.team.sources import sign_in_for
 from sidecar.errors import SnapshotUnusable
 from sidecar.settings.load import Settings
+
+if TYPE_CHECKING:
+    from sidecar.parts.team.heads import Head, Stored
 
 
 def push(folder: Path, target: str, settings: Settings) -> tuple[str, int, str]:
     """Stores the newest snapshot of `folder` at `target`, an address or the absolute path of a folder, then lists it
-    there. Returns its commit, its size in bytes and the name of the target.
+    there; before it its base, if the target lacks that. Returns its commit, its size in bytes and the name of the
+    target.
 
     Raises SnapshotUnusable, also if the setting offline forbids the network, DiskFull and PermissionDenied.
     """
-    from sidecar.parts.team.container import name_of
     from sidecar.parts.team.places import FolderPlace, opened
 
     heads = FolderPlace(folder).heads()
@@ -25,9 +30,27 @@ def push(folder: Path, target: str, settings: Settings) -> tuple[str, int, str]:
     if "://" in target and settings.offline:
         raise SnapshotUnusable("The setting offline forbids every network call, so nothing was sent.")
     newest = heads[0]
-    file = folder / name_of(newest.sha256)
+    with opened(target, sign_in_for(target, settings), "The target") as place:
+        if newest.base is not None and newest.base not in _held(place.heads()):
+            base = next((head for head in heads if head.needs == (newest.base,)), None)
+            if base is None:
+                raise SnapshotUnusable(
+                    f"It adds to the snapshot {newest.base.sha256[:12]}, which {shown.reason(place.name)} does not"
+                    " have. Push to where --base took it from, or make a whole one."
+                )
+            place.put(_file(folder, base), base)
+        place.put(_file(folder, newest), newest)
+        return newest.commit, newest.size, place.name
+
+
+def _held(heads: Sequence[Head]) -> set[Stored]:
+    return {stored for head in heads for stored in head.needs}
+
+
+def _file(folder: Path, head: Head) -> Path:
+    from sidecar.parts.team.container import name_of
+
+    file = folder / name_of(head.sha256)
     if not file.is_file():
         raise SnapshotUnusable(f"{shown.place(file)} is listed there, but missing.")
-    with opened(target, sign_in_for(target, settings), "The target") as place:
-        place.put(file, newest)
-        return newest.commit, newest.size, place.name
+    return file

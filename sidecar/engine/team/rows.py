@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from sidecar.parts.lexical.transfer import COLUMNS, TermBlock, WholeLengths
 from sidecar.parts.manifest import unpack_names
 
 FORMAT = 1
+FORMAT_ON_BASE = 2
+"""The format of a snapshot that adds to a base. A sidecar that knows no bases takes it for one that does not fit."""
 HASH_BYTES = 16
 PARTS: Mapping[str, bool] = {
     **dict.fromkeys(("files", "chunks", "definitions", "hashes", "terms", "lengths"), True),
@@ -40,6 +42,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BLOCK = 20_000
 _LONGEST = 1.01
 """The longest vector: 1, and what rounding to float16 adds."""
+_Rows = TypeVar("_Rows", bound="FileRows | ChunkRows | DefinitionRows")
 
 
 def kind_of(versions: Mapping[str, int], chunking: str, model: ModelFacts) -> dict[str, str]:
@@ -48,10 +51,20 @@ def kind_of(versions: Mapping[str, int], chunking: str, model: ModelFacts) -> di
     return {"format": str(FORMAT), **parts, "chunking": chunking, "model": model.model_id}
 
 
+def on_base(kind: Mapping[str, str]) -> dict[str, str]:
+    """The kind of a snapshot that adds to a base of this kind."""
+    return {**kind, "format": str(FORMAT_ON_BASE)}
+
+
+def without_base(kind: Mapping[str, str]) -> dict[str, str]:
+    """The kind of the base of a snapshot of this kind; one that no index has, if it is not that of one on a base."""
+    return {**kind, "format": str(FORMAT) if kind.get("format") == str(FORMAT_ON_BASE) else "?"}
+
+
 @dataclass(frozen=True, slots=True)
 class FileRows:
     """Parallel columns. `starts` has one item more: the chunks of file i are those from `starts[i]` to `starts[i+1]`,
-    counted from 0."""
+    counted from 0. A path stands here twice if a base has another version of the file."""
 
     paths: list[str]
     collections: list[int]
@@ -61,6 +74,11 @@ class FileRows:
     sizes: list[int]
     starts: list[int]
     hashes: list[bytes]
+
+    def followed_by(self, more: FileRows) -> FileRows:
+        """These rows and then the others, whose chunks follow these chunks."""
+        starts = [*self.starts, *(self.starts[-1] + start for start in more.starts[1:])]
+        return replace(_joined(self, more), starts=starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +92,14 @@ class ChunkRows:
     enclosing: list[str]
     hashes: list[bytes]
 
+    def followed_by(self, more: ChunkRows) -> ChunkRows:
+        """These rows and then the others."""
+        return _joined(self, more)
+
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRows:
-    """Parallel columns. `chunks` are numbers of chunks, ascending by file."""
+    """Parallel columns. `chunks` are numbers of chunks, ascending by file; those of a base come first."""
 
     chunks: list[int]
     names: list[str]
@@ -87,6 +109,17 @@ class DefinitionRows:
     depths: list[int]
     exported: list[int]
     containers: list[str]
+
+    def followed_by(self, more: DefinitionRows) -> DefinitionRows:
+        """These rows and then the others."""
+        return _joined(self, more)
+
+
+def _joined(first: _Rows, more: _Rows) -> _Rows:
+    """Each column of the one and then that of the other."""
+    columns = [column.name for column in fields(first)]
+    joined: dict[str, Any] = {column: [*getattr(first, column), *getattr(more, column)] for column in columns}
+    return type(first)(**joined)
 
 
 def write_json(folder: Path, name: str, columns: Mapping[str, Sequence[Any]] | Sequence[str]) -> None:
@@ -153,12 +186,12 @@ def read_chunks(folder: Path, files: int) -> ChunkRows:
     )
 
 
-def read_definitions(folder: Path, chunks: int) -> DefinitionRows:
-    """The rows of definitions. `chunks` is the number of chunks. Raises SnapshotUnusable."""
+def read_definitions(folder: Path, chunks: int, before: int = 0) -> DefinitionRows:
+    """The rows of definitions. `chunks` is the number of chunks, `before` that of the base. Raises SnapshotUnusable."""
     names = ("chunk", "name", "kind", "start", "end", "depth", "exported", "container")
     read = _columns(folder, "definitions", names)
     return DefinitionRows(
-        chunks=_numbers(read["chunk"], 1, chunks),
+        chunks=_numbers(read["chunk"], before + 1, before + chunks),
         names=_texts(read["name"]),
         kinds=_texts(read["kind"]),
         starts=_numbers(read["start"], 1, _MOST_NUMBER),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.codec import decode_all, encode_runs
+from sidecar.parts.lexical.postings import next_segment
 
 COLUMNS = ("bodies", "names", "fields")
 _TERMS = 20_000
@@ -24,6 +26,16 @@ _LONGEST_TERM = 1_000
 
 class WrongPostings(ValueError):
     """Postings from elsewhere are not what postings must be."""
+
+
+class Before(NamedTuple):
+    """How many chunks and files come before the first one of these: their numbers begin one above."""
+
+    chunks: int = 0
+    files: int = 0
+
+
+NOTHING = Before()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +54,11 @@ class WholeLengths:
     fields: NDArray[np.uint32]
 
 
-def take_out(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> Iterator[TermBlock]:
-    """The postings of these chunks and files, in blocks. Both arrays ascend; the id at position i becomes i + 1."""
+def take_out(
+    connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids, before: Before = NOTHING
+) -> Iterator[TermBlock]:
+    """The postings of these chunks and files, in blocks. Both arrays ascend; the id at position i becomes i + 1, and
+    more by what comes before."""
     terms = [t for (t,) in connection.execute("SELECT DISTINCT term FROM lexical_postings ORDER BY term")]
     segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
     marks = ",".join(map(str, segments))
@@ -56,14 +71,16 @@ def take_out(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> I
         ).fetchall()
         places = {term: place for place, term in enumerate(some)}
         columns = [
-            _numbered([(places[row[0]], blob) for row in rows if (blob := row[column + 1])], ids, step)
-            for column, (ids, step) in enumerate(((chunk_ids, 1), (chunk_ids, 1), (file_ids, FIELDS)))
+            _numbered([(places[row[0]], blob) for row in rows if (blob := row[column + 1])], ids, first, step)
+            for column, (ids, first, step) in enumerate(
+                (*((chunk_ids, before.chunks, 1),) * 2, (file_ids, before.files, FIELDS))
+            )
         ]
         kept = [place for place in range(len(some)) if any(place in column for column in columns)]
         yield TermBlock([some[p] for p in kept], [[column.get(p, b"") for p in kept] for column in columns])
 
 
-def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, step: int) -> dict[int, bytes]:
+def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, first: int, step: int) -> dict[int, bytes]:
     """The postings whose id (key // step) is in `ids`, grouped by their term's position."""
     if not blobs or not len(ids):
         return {}
@@ -71,7 +88,7 @@ def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, step: int) -> dict[i
     terms = np.repeat(np.array([place for place, _ in blobs], np.int64), sizes)
     at = np.minimum(np.searchsorted(ids, keys // step), len(ids) - 1)
     chosen = ids[at] == keys // step
-    terms, tfs, fresh = terms[chosen], tfs[chosen], (at[chosen] + 1) * step + keys[chosen] % step
+    terms, tfs, fresh = terms[chosen], tfs[chosen], (first + at[chosen] + 1) * step + keys[chosen] % step
     if not len(terms):
         return {}
     order = np.lexsort((fresh, terms))
@@ -101,31 +118,38 @@ def _fill(into: NDArray[np.uint32], wanted: Ids, ids: NDArray[np.int64], values:
 
 
 def put_in(
-    connection: sqlite3.Connection, blocks: Iterable[TermBlock], lengths: WholeLengths, with_chunks: Ids
+    connection: sqlite3.Connection,
+    blocks: Iterable[TermBlock],
+    lengths: WholeLengths,
+    with_chunks: Ids,
+    before: Before = NOTHING,
 ) -> None:
-    """Writes the postings as the only segment of an empty index. `with_chunks` are the numbers of the files that have
-    chunks. Raises WrongPostings; the caller's transaction must then be rolled back."""
-    highest = (len(lengths.bodies), len(lengths.bodies), len(lengths.fields))
+    """Writes the postings as one more segment of an index that consists of what comes `before`. `with_chunks` are the
+    places, from 0, of the files that have chunks. Raises WrongPostings; the caller's transaction must then be rolled
+    back."""
+    bodies, files = (before.chunks, len(lengths.bodies)), (before.files, len(lengths.fields))
     last, postings = "", 0
+    segment = next_segment(connection)
     for block in blocks:
         last = _check_terms(block.terms, last)
-        for column, most, step in zip(block.columns, highest, (1, 1, FIELDS), strict=True):
-            postings += _check_blobs([blob for blob in column if blob], most, step)
+        for column, (first, many), step in zip(block.columns, (bodies, bodies, files), (1, 1, FIELDS), strict=True):
+            postings += _check_blobs([blob for blob in column if blob], first, many, step)
         connection.executemany(
-            "INSERT INTO lexical_postings VALUES(1, ?, ?, ?, ?)",
+            "INSERT INTO lexical_postings VALUES(?, ?, ?, ?, ?)",
             (
-                (term, *(blob or None for blob in blobs))
+                (segment, term, *(blob or None for blob in blobs))
                 for term, *blobs in zip(block.terms, *block.columns, strict=True)
             ),
         )
-    fields = lengths.fields[with_chunks - 1]
+    fields = lengths.fields[with_chunks]
     connection.execute(
-        "INSERT INTO lexical_segments VALUES(1, ?, ?, ?, ?, ?)",
+        "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
         (
+            segment,
             postings,
-            np.arange(1, len(lengths.bodies) + 1, dtype="<i8").tobytes(),
+            np.arange(before.chunks + 1, before.chunks + len(lengths.bodies) + 1, dtype="<i8").tobytes(),
             lengths.bodies.astype("<u4").tobytes(),
-            with_chunks.astype("<i8").tobytes(),
+            (with_chunks + before.files + 1).astype("<i8").tobytes(),
             fields.astype("<u4").tobytes(),
         ),
     )
@@ -139,9 +163,9 @@ def _check_terms(terms: Sequence[str], last: str) -> str:
     return last
 
 
-def _check_blobs(blobs: Sequence[bytes], most: int, step: int) -> int:
-    """How many postings the blobs hold. Raises WrongPostings unless the keys of each ascend and stand for 1 to
-    `most`."""
+def _check_blobs(blobs: Sequence[bytes], before: int, many: int, step: int) -> int:
+    """How many postings the blobs hold. Raises WrongPostings unless the keys of each ascend and stand for the `many`
+    numbers that follow `before`."""
     if not blobs:
         return 0
     for blob in blobs:
@@ -152,7 +176,7 @@ def _check_blobs(blobs: Sequence[bytes], most: int, step: int) -> int:
     steps = np.diff(keys, prepend=0)
     steps[starts] = 1
     numbers = keys // step
-    if numbers.min() < 1 or numbers.max() > most or steps.min() < 1 or tfs.min() < 1:
+    if numbers.min() <= before or numbers.max() > before + many or steps.min() < 1 or tfs.min() < 1:
         raise WrongPostings("keys")
     if any(int.from_bytes(blob[_HEADER : _HEADER + blob[0]], "little") for blob in blobs):
         raise WrongPostings("first difference")

@@ -47,7 +47,7 @@ class Packed:
 def pack(facts: Mapping[str, Any], parts: Mapping[str, Path], folder: Path) -> Packed:
     """Writes the parts into one file in `folder`, with a header of `facts`. Raises OSError."""
     listed: list[dict[str, Any]] = [
-        {"name": name, "size": path.stat().st_size, "sha256": _sha256(path)} for name, path in parts.items()
+        {"name": name, "size": path.stat().st_size, "sha256": sha256_of(path)} for name, path in parts.items()
     ]
     header = json.dumps({**facts, "parts": listed}, separators=(",", ":")).encode()
     fresh = folder / f".making-{hashlib.sha256(header).hexdigest()[:16]}"
@@ -57,7 +57,7 @@ def pack(facts: Mapping[str, Any], parts: Mapping[str, Path], folder: Path) -> P
             for path in parts.values():
                 for block in _blocks(path):
                     out.write(block)
-        sha256, size = _sha256(fresh), fresh.stat().st_size
+        sha256, size = sha256_of(fresh), fresh.stat().st_size
         target = folder / name_of(sha256)
         fresh.replace(target)
     finally:
@@ -146,7 +146,8 @@ def _exactly(source: BinaryIO, length: int) -> bytes:
     return found
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hex. Raises OSError."""
     digest = hashlib.sha256()
     for block in _blocks(path):
         digest.update(block)

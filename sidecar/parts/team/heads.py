@@ -20,12 +20,23 @@ _MOST_TEXT = 500
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """A file beside the list: the SHA-256 that names it, its size in bytes, and its signature if it has one."""
+
+    sha256: str
+    size: int
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """One snapshot, as the list describes it. What the list says is checked again in the file itself.
 
     `commit` was checked out when the snapshot was made, `folder` is the workspace's place in the repository, `sha256`
     names the file, `size` is in bytes. `made` is the time by the maker's clock (ISO 8601), for people only. `kind` says
     what the rows were made by: versions of the format, the chunker and the analysis, the way of chunking, the model.
+    `base` is the whole snapshot that this one adds to; None if this one is whole. `files` and `chunks` count what both
+    together hold of the commit.
     """
 
     commit: str
@@ -37,6 +48,13 @@ class Head:
     chunks: int
     kind: Mapping[str, str]
     signature: str = ""
+    base: Stored | None = None
+
+    @property
+    def needs(self) -> tuple[Stored, ...]:
+        """All files that this snapshot needs, its base first and its own last."""
+        own = Stored(self.sha256, self.size, self.signature)
+        return (own,) if self.base is None else (self.base, own)
 
     def replaces(self, other: Head) -> bool:
         """Whether the list needs the other one no longer, because this one is of the same commit and kind."""
@@ -59,7 +77,8 @@ def parse(content: bytes, where: str) -> list[Head]:
 
 def written(heads: Iterable[Head]) -> bytes:
     """The list as a file."""
-    return (json.dumps({"format": _FORMAT, "heads": [asdict(head) for head in heads]}, indent=1) + "\n").encode()
+    listed = [{name: value for name, value in asdict(head).items() if value is not None} for head in heads]
+    return (json.dumps({"format": _FORMAT, "heads": listed}, indent=1) + "\n").encode()
 
 
 def with_head(heads: Iterable[Head], new: Head) -> list[Head]:
@@ -80,10 +99,15 @@ def _head(one: Mapping[str, Any]) -> Head:
         chunks=_count(one["chunks"]),
         kind={_text(name): _text(value) for name, value in kind.items()},
         signature=_text(one.get("signature", "")),
+        base=_stored(one["base"]) if "base" in one else None,
     )
     if len(kind) > 20:
         raise ValueError("kind")
     return head
+
+
+def _stored(one: Mapping[str, Any]) -> Stored:
+    return Stored(_matching(_SHA256, one["sha256"]), _count(one["size"]), _text(one.get("signature", "")))
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str:

@@ -20,7 +20,7 @@ from sidecar.lock_file import LockFile
 from sidecar.parts.network import Expected, Server, Slowest, Way
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
-from sidecar.parts.team.heads import Head
+from sidecar.parts.team.heads import Head, Stored
 
 PACE = Slowest(grace_s=20.0, bytes_per_s=20_000)
 """A slower server than this would have its user wait longer than indexing does."""
@@ -42,8 +42,8 @@ class SnapshotPlace(Protocol):
     def heads(self) -> list[Head]:
         """The snapshots that it holds, newest first; empty if it has never had one."""
 
-    def fetch(self, head: Head, target: Path, report: Report) -> None:
-        """Brings a snapshot to the file `target`, whole and with the right hash."""
+    def fetch(self, stored: Stored, target: Path, report: Report) -> None:
+        """Brings a file of a snapshot to the file `target`, complete and with the right hash."""
 
     def put(self, file: Path, head: Head) -> None:
         """Stores a snapshot, then lists it. Entries that others add at the same time stay."""
@@ -91,23 +91,23 @@ class FolderPlace:
             except (FileNotFoundError, NotADirectoryError):
                 return []
 
-    def fetch(self, head: Head, target: Path, report: Report) -> None:
+    def fetch(self, stored: Stored, target: Path, report: Report) -> None:
         """See `SnapshotPlace.fetch`."""
-        source = self._folder / name_of(head.sha256)
+        source = self._folder / name_of(stored.sha256)
         digest, done = hashlib.sha256(), 0
         with _translated(target):
             try:
                 with source.open("rb") as there, target.open("wb") as out:
                     while block := there.read(_BLOCK):
                         done += len(block)
-                        if done > head.size:
+                        if done > stored.size:
                             break
                         digest.update(block)
                         out.write(block)
                         report(done)
             except FileNotFoundError as error:
                 raise SnapshotUnusable(f"{shown.place(source)} is listed there, but missing.") from error
-        if done != head.size or digest.hexdigest() != head.sha256:
+        if done != stored.size or digest.hexdigest() != stored.sha256:
             target.unlink(missing_ok=True)
             raise SnapshotUnusable(f"{shown.place(source)} is damaged: it is not the file that its name says.")
 
@@ -164,8 +164,8 @@ class WebPlace:
     def _list(self) -> str:
         return f"{self._server.source}/{heads.NAME}"
 
-    def _address(self, head: Head) -> str:
-        return f"{self._server.source}/{name_of(head.sha256)}"
+    def _address(self, sha256: str) -> str:
+        return f"{self._server.source}/{name_of(sha256)}"
 
     def heads(self) -> list[Head]:
         """See `SnapshotPlace.heads`."""
@@ -177,18 +177,20 @@ class WebPlace:
             return [], ""
         return heads.parse(found.content, shown.reason(self._list)), found.tag
 
-    def fetch(self, head: Head, target: Path, report: Report) -> None:
+    def fetch(self, stored: Stored, target: Path, report: Report) -> None:
         """See `SnapshotPlace.fetch`. A download that was interrupted is continued."""
-        if head.size > MAX_FILE_BYTES:
-            raise SnapshotUnusable(f"It has {head.size:,} bytes; the limit is {MAX_FILE_BYTES:,}.")
+        if stored.size > MAX_FILE_BYTES:
+            raise SnapshotUnusable(f"It has {stored.size:,} bytes; the limit is {MAX_FILE_BYTES:,}.")
+        expected = Expected(target.name, stored.size, stored.sha256)
         with _translated(target):
-            self._server.fetch(self._address(head), Expected(target.name, head.size, head.sha256), target, report)
+            self._server.fetch(self._address(stored.sha256), expected, target, report)
 
     def put(self, file: Path, head: Head) -> None:
         """See `SnapshotPlace.put`."""
+        address = self._address(head.sha256)
         with _translated(file):
-            if not self._server.put(self._address(head), file):
-                raise SnapshotUnusable(f"{shown.reason(self._address(head))} was not taken (status 412).")
+            if not self._server.put(address, file):
+                raise SnapshotUnusable(f"{shown.reason(address)} was not taken (status 412).")
         for _ in range(_ATTEMPTS):
             listed, tag = self._read()
             if head in listed:

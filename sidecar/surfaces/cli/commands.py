@@ -270,7 +270,8 @@ def snapshot(session: CliSession) -> int:
     folder = Path(path_here(args.folder)) if args.folder else own.folder
     if args.action == "make":
         key = path_here(args.key) if args.key else ""
-        made = {"out": str(folder), "texts": args.with_texts, "key": key}
+        base = _place_here(args.base)
+        made = {"out": str(folder), "texts": args.with_texts, "key": key, "base": base}
         return _show(session, session.call_here(MAKE_SNAPSHOT, made))
     if not args.place:
         raise InvalidParams("sidecar snapshot push needs a folder or an address: sidecar snapshot push https://...")

@@ -361,6 +361,11 @@ def _add_snapshot(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--with-texts", action="store_true", help="make: put the texts of the chunks in as well")
     parser.add_argument("--key", metavar="FILE", help="make: sign with this Ed25519 private key (PEM)")
+    parser.add_argument(
+        "--base",
+        metavar="PLACE",
+        help="make: leave out what the nearest whole snapshot at this address, folder or file holds",
+    )
 
 
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
@@ -424,12 +429,14 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "start from a team's index instead of from nothing",
         "make packs the index of the checked-out commit into one file, as CI does on main after sidecar index; push\n"
         "sends the newest one to a folder or, by plain PUT, to a server, and lists it in heads.json there.\n"
+        "With --base, make leaves out what the last whole snapshot holds, as long as that saves three quarters.\n"
         "get takes the snapshot of the nearest ancestor of HEAD from there (without PLACE: from where the setting\n"
         "snapshotSource says) and reads only the files that differ. Where that setting is, a new index starts from a\n"
         "snapshot by itself. If none fits, get says why and exits with 7, and the index stays as it was. What was\n"
         "downloaded is checked: hashes, the signature if the setting snapshotKey is set, every row, and some vectors\n"
         "against the model. A snapshot is as secret as the sources. docs/team.md has recipes.",
         "    sidecar index && sidecar snapshot make --out snapshots\n"
+        "    sidecar snapshot make --out snapshots --base https://ci.example.org/index/\n"
         "    sidecar snapshot push --from snapshots https://ci.example.org/index/\n"
         "    sidecar snapshot get https://ci.example.org/index/\n    sidecar snapshot get ~/team/snapshots\n",
         _add_snapshot,

@@ -51,7 +51,7 @@ function _shtab_sidecar_using
 end
 
 set -g _shtab_sidecar_commands index search docs paths status config reindex delete explain symbols similar memory 'memory save' 'memory get' 'memory list' 'memory search' 'memory words' 'memory delete' documents 'documents create' 'documents add' 'documents search' 'documents list' 'documents indexes' 'documents delete' 'documents drop' indexes prune doctor models install snapshot call completion mcp serve daemon
-set -g _shtab_sidecar_opts_with_value --alpha --at-once --backend --callers --device --end-line --exact --from --host --index --k --key --kind --lang --limit --line --lines --max-tokens --metadata --mode --model --namespace --offset --operator --out --path --per-minute --port --queries --share --summary --tag --tls-cert --tls-key --token-file --tokenizer-config --toolsets --top-k --unused --url --workspace -a -i -k -l -m -n -p -w
+set -g _shtab_sidecar_opts_with_value --alpha --at-once --backend --base --callers --device --end-line --exact --from --host --index --k --key --kind --lang --limit --line --lines --max-tokens --metadata --mode --model --namespace --offset --operator --out --path --per-minute --port --queries --share --summary --tag --tls-cert --tls-key --token-file --tokenizer-config --toolsets --top-k --unused --url --workspace -a -i -k -l -m -n -p -w
 
 complete -c sidecar -e
 complete -c sidecar -f
@@ -490,6 +490,7 @@ complete -c sidecar -n '_shtab_sidecar_using snapshot' -s h -l help -d 'show thi
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -l out -l from -x -d 'the folder of snapshots made here (default: sidecar'"'"'s own)'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -l with-texts -d 'make: put the texts of the chunks in as well'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -l key -x -d 'make: sign with this Ed25519 private key (PEM)'
+complete -c sidecar -n '_shtab_sidecar_using snapshot' -l base -x -d 'make: leave out what the nearest whole snapshot at this address, folder or file holds'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -s w -l workspace -xka "(__fish_complete_directories)" -d 'the folder to work on'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -l json -d 'print JSON, errors too (on standard error)'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -s q -l quiet -d 'no progress and no notices'

@@ -740,6 +740,7 @@ _shtab_sidecar_snapshot_options=(
   {--out,--from}"[the folder of snapshots made here (default\: sidecar\'s own)]:DIR:"
   "--with-texts[make\: put the texts of the chunks in as well]"
   "--key[make\: sign with this Ed25519 private key (PEM)]:FILE:"
+  "--base[make\: leave out what the nearest whole snapshot at this address, folder or file holds]:PLACE:"
   {-w,--workspace}"[the folder to work on]:DIR:_files -/"
   "--json[print JSON, errors too (on standard error)]"
   {-q,--quiet}"[no progress and no notices]"

@@ -1,0 +1,110 @@
+"""Whole snapshots that others add to: those kept on this machine, and what one holds that need not be made again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sidecar.errors import SnapshotUnusable
+
+if TYPE_CHECKING:
+    from sidecar.engine.team.gather import BaseRows
+    from sidecar.engine.team.held import Unpacked
+    from sidecar.parts.team.heads import Head
+
+MOST_KEPT = 3
+
+
+class KeptBases:
+    """Bases that were fetched, in a folder that all workspaces of the user share. The next snapshot on the same base
+    then needs only its own file. The three last used are kept; a damaged one is dropped, and fetched again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def has(self, sha256: str) -> bool:
+        """Whether there is a file of this name. Whether it is whole, `bring` finds out."""
+        return self._file(sha256).is_file()
+
+    def bring(self, sha256: str, target: Path) -> bool:
+        """Puts the base at `target`, if it is kept and its bytes have this hash. Returns whether it has."""
+        from sidecar.parts.team.container import sha256_of
+
+        kept = self._file(sha256)
+        try:
+            _copy(kept, target)
+            if sha256_of(target) == sha256:
+                os.utime(kept)
+                return True
+        except OSError:
+            pass
+        with suppress(OSError):
+            target.unlink(missing_ok=True)
+            kept.unlink(missing_ok=True)
+        return False
+
+    def keep(self, file: Path) -> None:
+        """Keeps a base whose bytes have the hash in its name. A disk that is full costs a later download only."""
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not (self._folder / file.name).exists():
+                fresh = self._folder / f".{file.name}.{os.getpid()}"
+                try:
+                    _copy(file, fresh)
+                    fresh.replace(self._folder / file.name)
+                finally:
+                    fresh.unlink(missing_ok=True)
+            newest_first = sorted(self._folder.glob("*.zst"), key=lambda one: one.stat().st_mtime_ns, reverse=True)
+            others = [one for one in newest_first if one.name != file.name]
+            for other in others[MOST_KEPT - 1 :]:
+                other.unlink(missing_ok=True)
+
+    def _file(self, sha256: str) -> Path:
+        from sidecar.parts.team.container import name_of
+
+        return self._folder / name_of(sha256)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A second name of the same file where the disk has that, else a copy."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def check_headers(head: Head, headers: list[Mapping[str, Any]]) -> None:
+    """Raises SnapshotUnusable unless these are the headers of the files that the snapshot `head` needs: its own last,
+    and before it one of a whole snapshot of the same folder and kind, which it names as its base."""
+    from sidecar.engine.team.rows import without_base
+
+    own = headers[-1]
+    counts = ("files", "chunks") if head.base is None else ("allFiles", "allChunks")
+    stated = tuple(own.get(name) for name in ("commit", "folder", "kind", *counts))
+    if stated != (head.commit, head.folder, head.kind, head.files, head.chunks):
+        raise SnapshotUnusable("It is not the snapshot that the list says: its header states something else.")
+    if own.get("base") != (None if head.base is None else head.base.sha256):
+        raise SnapshotUnusable("It was made on another base than the list says.")
+    if head.base is None:
+        return
+    base = headers[0]
+    if (base.get("base"), base.get("folder"), base.get("kind")) != (None, head.folder, without_base(head.kind)):
+        raise SnapshotUnusable("Its base is no whole snapshot of the same folder, made in the same way.")
+
+
+def rows_of_base(base: Unpacked, dimension: int) -> BaseRows:
+    """What a snapshot on this base leaves out. Raises SnapshotUnusable if the base is not as it should be."""
+    from sidecar.engine.team.gather import BaseRows
+    from sidecar.engine.team.held import Held
+
+    held = Held([base], dimension)
+    (piece,) = held.pieces
+    blobs = dict(zip(piece.files.paths, piece.files.blobs, strict=True))
+    return BaseRows(blobs, frozenset(held.vectors[0].hashes), piece.after)

@@ -1,0 +1,99 @@
+"""Which of the team snapshots of a place is taken: the nearest one that was made as this index would be made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from sidecar import shown
+from sidecar.engine.models.facts import ModelFacts
+from sidecar.errors import SnapshotUnusable
+from sidecar.shown import count
+
+if TYPE_CHECKING:
+    from sidecar.parts.team.heads import Head
+    from sidecar.parts.team.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The snapshot to take, the model that its vectors are of, and how many commits HEAD is ahead of it."""
+
+    head: Head
+    model: ModelFacts
+    ahead: int
+
+
+class KeptFiles(Protocol):
+    """Files of snapshots that need not be fetched."""
+
+    def has(self, sha256: str) -> bool:
+        """Whether the file with this hash is one of them."""
+
+
+def choose(
+    heads: Sequence[Head], where: str, history: History, kinds: Mapping[str, ModelFacts], kept: KeptFiles
+) -> Choice:
+    """The snapshot of the newest ancestor of HEAD that has one of these kinds (as JSON, the best first). Of equal ones,
+    the one of which least has to be fetched.
+
+    `heads` are those that the place `where` lists. Raises SnapshotUnusable with the reason if there is none.
+    """
+    if not heads:
+        raise SnapshotUnusable(f"There are no snapshots at {shown.reason(where)}.")
+    order = list(kinds)
+    here = [head for head in heads if head.folder == history.folder()]
+    fitting = [head for head in here if _plain(head) in kinds]
+    if not fitting:
+        raise SnapshotUnusable(_why_none_fits(heads, here, json.loads(order[0])))
+    commit, ahead = history.newest_of({head.commit for head in fitting})
+    if not commit:
+        shallow = " This clone is shallow: git fetch --deepen=500 gets the commits before." * history.is_shallow()
+        raise SnapshotUnusable(
+            f"None of the {count(len(fitting), 'snapshot')} at {shown.reason(where)} is of a commit that HEAD"
+            f" comes from.{shallow}"
+        )
+
+    def cost(head: Head) -> tuple[int, int]:
+        return order.index(_plain(head)), sum(file.size for file in head.needs if not kept.has(file.sha256))
+
+    best = min((head for head in fitting if head.commit == commit), key=cost)
+    return Choice(best, kinds[_plain(best)], ahead)
+
+
+def check_signatures(head: Head, key: str) -> None:
+    """Raises SnapshotUnusable unless the holder of the key has signed the snapshot, and its base if it has one;
+    ConfigInvalid if it is no key. Any snapshot will do where no key is set."""
+    from sidecar.parts.team.signing import check
+
+    for file in reversed(head.needs) if key else ():
+        try:
+            check(file.sha256, file.signature, key)
+        except SnapshotUnusable as error:
+            if file == head.base:
+                raise error.worded(lambda said: f"Its base cannot be used: {said}") from error
+            raise
+
+
+def _plain(head: Head) -> str:
+    """The kind of its rows, as `kinds` has them: with or without a base."""
+    from sidecar.engine.team.rows import without_base
+
+    kind = head.kind if head.base is None else without_base(head.kind)
+    return json.dumps(kind, sort_keys=True)
+
+
+def _why_none_fits(heads: Sequence[Head], here: Sequence[Head], wanted: Mapping[str, str]) -> str:
+    many = count(len(heads), "snapshot")
+    if not here:
+        return f"None of the {many} is of this folder of the repository."
+    theirs = json.loads(_plain(here[0]))
+    differing = [name for name in wanted if theirs.get(name) != wanted[name]]
+    name = differing[0] if differing else "format"
+    said = {"model": "model", "chunking": "setting chunkingStrategy", "format": "format"}.get(name, f"{name} version")
+    return (
+        f"None of the {many} fits: the newest was made with the {said} {shown.reason(theirs.get(name, '?'))}, and this"
+        f" sidecar would use {wanted[name]}."
+    )

@@ -1,0 +1,91 @@
+"""All rows of a team snapshot: those of one file, or those of a base and then those of the file that adds to it.
+
+The files and chunks of the second file are numbered on from the last of its base. So a file that both have, in two
+versions, is two files here, of which a checkout has one at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidecar.engine.team import rows
+from sidecar.engine.team.rows import ChunkRows, DefinitionRows, FileRows, VectorRows
+from sidecar.errors import SnapshotUnusable
+from sidecar.model.terms import Vectors
+from sidecar.parts.lexical.transfer import Before, WholeLengths
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """An unpacked file of a snapshot: the folder of its parts, and its header."""
+
+    folder: Path
+    header: Mapping[str, Any]
+
+    def count(self, name: str) -> int:
+        """A count that the header states. Raises SnapshotUnusable if it states none."""
+        value = self.header.get(name)
+        if type(value) is int and value >= 0:
+            return value
+        raise SnapshotUnusable("Its header does not say how much it holds.")
+
+
+@dataclass(frozen=True)
+class HeldFile:
+    """What one file of a snapshot holds: its words are in `folder`. `before` is what its base holds."""
+
+    folder: Path
+    files: FileRows
+    chunks: ChunkRows
+    definitions: DefinitionRows
+    texts: list[str] | None
+    before: Before
+
+    @property
+    def after(self) -> Before:
+        """What comes before the next piece."""
+        return Before(self.before.chunks + len(self.chunks.kinds), self.before.files + len(self.files.paths))
+
+    def lengths(self) -> WholeLengths:
+        """The lengths of its chunks and files. Raises SnapshotUnusable."""
+        return rows.read_lengths(self.folder, len(self.files.paths), len(self.chunks.kinds))
+
+
+def read_piece(source: Unpacked, before: Before) -> HeldFile:
+    """Reads and checks the rows of one file. Raises SnapshotUnusable."""
+    count = source.count("chunks")
+    files = rows.read_files(source.folder, count)
+    chunks = rows.read_chunks(source.folder, len(files.paths))
+    if (len(files.paths), len(chunks.kinds)) != (source.count("files"), count):
+        raise SnapshotUnusable("It does not hold as many files and chunks as its header says.")
+    definitions = rows.read_definitions(source.folder, count, before.chunks)
+    return HeldFile(source.folder, files, chunks, definitions, rows.read_texts(source.folder, count), before)
+
+
+class Held:
+    """The rows of all files of a snapshot as one, in `files`, `chunks` and `definitions`; `texts` is None if it has
+    none; `whole` is the number of files that the commit has here."""
+
+    def __init__(self, sources: Sequence[Unpacked], dimension: int) -> None:
+        """Raises SnapshotUnusable. The first source is the base, if there are two."""
+        self.pieces = [read_piece(sources[0], Before())]
+        for source in sources[1:]:
+            self.pieces.append(read_piece(source, self.pieces[-1].after))
+        self.files, self.chunks = self.pieces[0].files, self.pieces[0].chunks
+        self.definitions, self.texts = self.pieces[0].definitions, self.pieces[0].texts
+        for piece in self.pieces[1:]:
+            self.files = self.files.followed_by(piece.files)
+            self.chunks = self.chunks.followed_by(piece.chunks)
+            self.definitions = self.definitions.followed_by(piece.definitions)
+            if (self.texts is None) is not (piece.texts is None):
+                raise SnapshotUnusable("Either it or its base holds texts, and the other one does not.")
+            self.texts = None if self.texts is None else self.texts + (piece.texts or [])
+        self.vectors = [VectorRows(piece.folder, dimension) for piece in self.pieces]
+        self.whole = sources[-1].count("allFiles") if len(sources) > 1 else len(self.files.paths)
+
+    def vector_of(self, key: bytes) -> Vectors | None:
+        """The vector of the text with this hash, shape [1, dimension]. Raises SnapshotUnusable if it is none."""
+        return next((found for vectors in self.vectors if (found := vectors.of(key)) is not None), None)

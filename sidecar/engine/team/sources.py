@@ -1,0 +1,137 @@
+"""Where the team snapshots of one workspace come from: the place that the user names, and the bases kept here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from sidecar import shown
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.engine.team.bases import KeptBases
+from sidecar.errors import Cancelled, DiskFull, SnapshotUnusable
+from sidecar.model.terms import IsCancelled, Progress
+from sidecar.settings.load import Settings
+from sidecar.small_files import TooLarge, read_small_file
+
+if TYPE_CHECKING:
+    from sidecar.parts.team.heads import Stored
+    from sidecar.parts.team.history import History
+    from sidecar.parts.team.places import SnapshotPlace
+
+_MOST_SIGN_IN = 8192
+_ROOM = 5
+"""How many times the size of a snapshot the disk needs while it is taken over: the file, its parts, and the index."""
+
+
+class Sources:
+    """See the module. Every method raises SnapshotUnusable with the reason if it cannot do what it is for."""
+
+    def __init__(self, files: WorkspaceFiles, bases: KeptBases) -> None:
+        self._files = files
+        self.bases = bases
+
+    def history(self) -> History:
+        """What git says of this checkout."""
+        from sidecar.parts.team.history import History
+
+        return History(self._files.root)
+
+    @contextmanager
+    def opened(self, named: str, setting: str) -> Iterator[SnapshotPlace]:
+        """The place of this name, an address or a folder. `setting` is where the user has named it."""
+        from sidecar.parts.team.places import opened
+
+        settings = self._files.settings()
+        place = self._resolved(named)
+        if "://" in place and settings.offline:
+            raise SnapshotUnusable("The setting offline forbids every network call, so no snapshot was asked for.")
+        with opened(place, sign_in_for(place, settings), setting) as found:
+            yield found
+
+    def _resolved(self, named: str) -> str:
+        if "{repository}" not in named:
+            return named
+        if not (repository := self.history().repository()):
+            raise SnapshotUnusable("snapshotSource names {repository}, but this checkout has no remote called origin.")
+        return named.replace("{repository}", repository)
+
+    def fetch(
+        self, place: SnapshotPlace, needs: Sequence[Stored], folder: Path, progress: Progress, stop: IsCancelled
+    ) -> list[Path]:
+        """Brings these files into the folder: a base that is kept here is not asked for, and one that was is kept.
+        Everything else in the folder is removed. Raises Cancelled and DiskFull too; of a download that has been
+        interrupted, the part that is there then stays in the folder."""
+        from sidecar.parts.team.container import name_of
+        from sidecar.parts.team.places import room_for
+
+        files = [folder / name_of(stored.sha256) for stored in needs]
+        _remove_others(folder, files)
+        every = sum(stored.size for stored in needs)
+        if not room_for(every * _ROOM, folder):
+            raise DiskFull(f"The snapshot has {every // 10**6} MB and needs {_ROOM} times that for a moment.")
+        before = 0
+
+        def report(done: int) -> None:
+            if stop():
+                raise Cancelled("What has been downloaded is kept; the same command continues from there.")
+            progress((before + done) // 1000, max(1, every // 1000), "kB of the snapshot")
+
+        for stored, file in zip(needs, files, strict=True):
+            with _without(files[:-1]):
+                self._bring(place, stored, file, report, is_base=stored is not needs[-1])
+            before += stored.size
+        return files
+
+    def _bring(
+        self, place: SnapshotPlace, stored: Stored, file: Path, report: Callable[[int], None], *, is_base: bool
+    ) -> None:
+        if not self.bases.bring(stored.sha256, file):
+            place.fetch(stored, file, report)
+            if is_base:
+                self.bases.keep(file)
+
+
+@contextmanager
+def _without(bases: Sequence[Path]) -> Iterator[None]:
+    """Removes the bases after an error: they are kept elsewhere."""
+    try:
+        yield
+    except BaseException:
+        for file in bases:
+            file.unlink(missing_ok=True)
+        raise
+
+
+def _remove_others(folder: Path, files: Sequence[Path]) -> None:
+    """Removes what is left of snapshots that are not asked for any more."""
+    for other in folder.iterdir():
+        if other.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+        elif not any(other.name.startswith(file.name) for file in files):
+            other.unlink(missing_ok=True)
+
+
+def sign_in_for(place: str, settings: Settings) -> str:
+    """The header Authorization for requests to this place: what the user's file says, for the server of their setting
+    and no other one. Raises SnapshotUnusable if that file cannot be read."""
+    if not settings.snapshot_sign_in or "://" not in place or _origin(place) != _origin(settings.snapshot_source):
+        return ""
+    path = Path(settings.snapshot_sign_in)
+    try:
+        text = (read_small_file(path, _MOST_SIGN_IN) or b"").decode("ascii").strip()
+    except (OSError, TooLarge, UnicodeDecodeError) as error:
+        raise SnapshotUnusable(f"snapshotSignIn names {shown.place(path)}, which cannot be read.") from error
+    if not text.isprintable() or not text:
+        raise SnapshotUnusable(
+            f"snapshotSignIn names {shown.place(path)}, which is missing, empty or more than one line of text."
+        )
+    return text
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc
