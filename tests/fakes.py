@@ -30,12 +30,14 @@ from sidecar.errors import (
 )
 from sidecar.model.answers import (
     BuildReport,
+    CentralFile,
     CollectionCounts,
     ConfigAnswer,
     Coverage,
     Explanation,
     FileReport,
     Hit,
+    OverviewAnswer,
     PathsAnswer,
     PatternReport,
     SearchAnswer,
@@ -187,6 +189,15 @@ class FakeWorkspace:
         self._check()
         best, total = best_fits(self._present(), letters, limit)
         return PathsAnswer(tuple(fit.path for fit in best), total, scores=tuple(fit.score for fit in best))
+
+    def overview(self, central: int) -> OverviewAnswer:
+        self._check()
+        paths = sorted(self._present())
+        files = tuple(CentralFile(path, "alpha", 2) for path in paths[:central])
+        return OverviewAnswer(
+            files=len(paths), code_files=len(paths), languages=(("python", 12),), starts=tuple(paths[:1]),
+            test_folders=(("tests", 1),), central=files,
+        )  # fmt: skip
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         self._check()

@@ -748,6 +748,41 @@ export interface FulltextParams {
   namespace?: string;
 }
 
+export interface OverviewParams {
+  /** At most this many central files. */
+  central?: number;
+}
+
+export interface Central {
+  path: string;
+  definition?: string;
+  namedBy: number;
+}
+
+export interface FolderOfTests {
+  folder: string;
+  files: number;
+}
+
+export interface LanguageLines {
+  language: string;
+  lines: number;
+}
+
+export interface WorkspaceOverview {
+  files: number;
+  codeFiles: number;
+  languages: LanguageLines[];
+  build: string[];
+  starts: string[];
+  settings: string[];
+  testFolders: FolderOfTests[];
+  testSupport: string[];
+  central: Central[];
+  notice?: string;
+  reason?: string;
+}
+
 export interface QueryParams {
   /** What to look for, in words. */
   query: string;
@@ -921,6 +956,7 @@ export interface SidecarRequests {
   "sidecar/memoryDelete": { params: KeyParams; result: DeletedResult };
   "sidecar/memorySearch": { params: SearchParams; result: MemorySearchResult };
   "sidecar/memoryFulltextSearch": { params: FulltextParams; result: MemorySearchResult };
+  "sidecar/workspaceOverview": { params: OverviewParams; result: WorkspaceOverview };
   "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
   "sidecar/activity": { params: ActivityParams; result: ActivityResult };
 }
@@ -961,5 +997,6 @@ export const TOOLS = [
   { name: "memory_delete", method: "sidecar/memoryDelete", readOnly: false, asks: true },
   { name: "memory_search", method: "sidecar/memorySearch", readOnly: true, asks: false },
   { name: "memory_fulltext_search", method: "sidecar/memoryFulltextSearch", readOnly: true, asks: false },
+  { name: "workspace_overview", method: "sidecar/workspaceOverview", readOnly: true, asks: false },
   { name: "search_query", method: "sidecar/searchQuery", readOnly: true, asks: false },
 ] as const;

@@ -20,6 +20,7 @@ LSP = frozenset(
         "sidecar/searchListIndexes",
         "sidecar/searchQuery",
         "sidecar/searchSymbols",
+        "sidecar/workspaceOverview",
     }
 )
 """Methods of the language server."""
@@ -47,6 +48,7 @@ MCP = frozenset(
         "search_list_indexes",
         "search_query",
         "search_symbols",
+        "workspace_overview",
     }
 )
 """Names of tools."""

@@ -16,6 +16,7 @@ from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.search.absent import is_complete
 from sidecar.engine.search.nothing import why_no_docs, why_no_hits
+from sidecar.engine.search.overview import overview_of
 from sidecar.engine.search.paths import find_paths, find_paths_by_letters
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
@@ -26,7 +27,7 @@ from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import Standing, one_line
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
-from sidecar.model.answers import PathsAnswer, SearchAnswer, SearchRequest, SymbolsAnswer
+from sidecar.model.answers import OverviewAnswer, PathsAnswer, SearchAnswer, SearchRequest, SymbolsAnswer
 from sidecar.model.terms import Collection, Embedder, IsCancelled
 from sidecar.parts.globs import compile_glob
 
@@ -105,6 +106,15 @@ class QueryService:
             return find_symbols(source.snapshot, name, kinds, limit)
 
         answer, notice = self._answer_from(find, lambda answer: (symbol.path for symbol in answer.symbols))
+        return replace(answer, notice=notice)
+
+    def overview(self, central: int) -> OverviewAnswer:
+        """A first look at the workspace, with at most `central` central files."""
+
+        def look(source: SearchSource) -> OverviewAnswer:
+            return overview_of(source.snapshot, central)
+
+        answer, notice = self._answer_from(look, OverviewAnswer.paths)
         return replace(answer, notice=notice)
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:

@@ -56,6 +56,7 @@ from sidecar.model.answers import (
     ConfigAnswer,
     Explanation,
     FileReport,
+    OverviewAnswer,
     PathsAnswer,
     PatternReport,
     SearchAnswer,
@@ -341,6 +342,11 @@ class IndexedWorkspace:
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """See `sidecar.model.workspace.Workspace.find_symbols`."""
         return self._queries.find_symbols(name, kinds, limit)
+
+    @counted
+    def overview(self, central: int) -> OverviewAnswer:
+        """See `sidecar.model.workspace.Workspace.overview`."""
+        return self._queries.overview(central)
 
     @counted
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:

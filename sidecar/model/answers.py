@@ -396,6 +396,42 @@ class SymbolsAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class CentralFile:
+    """A file that much of the code depends on: the definition that it is most about (empty if it has none), and in how
+    many files its name occurs."""
+
+    path: str
+    name: str
+    named_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewAnswer:
+    """A first look at a workspace. Paths are likeliest first, central files most central first.
+
+    `files` counts all indexed files, `code_files` those with code that are no tests and no examples. `languages` has
+    the lines of the four with most code, `test_folders` the number of files with tests of the three that have most.
+    `notice` and `reason` as in `SearchAnswer`.
+    """
+
+    files: int = 0
+    code_files: int = 0
+    languages: tuple[tuple[str, int], ...] = ()
+    build: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    test_folders: tuple[tuple[str, int], ...] = ()
+    test_support: tuple[str, ...] = ()
+    central: tuple[CentralFile, ...] = ()
+    notice: str = ""
+    reason: str = ""
+
+    def paths(self) -> tuple[str, ...]:
+        """The path of every file that it names."""
+        return (*self.build, *self.starts, *self.settings, *self.test_support, *(file.path for file in self.central))
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A note that an agent stores about the workspace under a `key`. Times are ISO 8601 UTC."""
 

@@ -15,6 +15,7 @@ from sidecar.model.answers import (
     FileReport,
     Memory,
     MemoryPage,
+    OverviewAnswer,
     PathsAnswer,
     PatternReport,
     SearchAnswer,
@@ -169,6 +170,9 @@ class Workspace(Protocol):
 
         Raises IndexNotFound, InvalidQuery.
         """
+
+    def overview(self, central: int) -> OverviewAnswer:
+        """A first look at the workspace from its index, with at most `central` central files. Raises IndexNotFound."""
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
         """Returns chunks similar to the one at this line or, if `end_line` is at least `line`, to these lines.

@@ -337,7 +337,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="text",
         default="code",
         description="Toolsets offered to agents and scripts: code, documents, document-lists, inline, memory, "
-        "semantic (with commas between), or all; the shell has all.",
+        "overview, semantic (with commas between), or all; the shell has all.",
         effect="connect",
         decided_by="session",
         scope="user",

@@ -17,6 +17,7 @@ from sidecar.tools import (
     documents,
     inline,
     memory,
+    overview,
     search_index,
     semantic,
 )
@@ -42,6 +43,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
         "document-lists": document_lists.TOOLS,
         "inline": inline.TOOLS,
         "memory": memory.TOOLS,
+        "overview": (overview.WORKSPACE_OVERVIEW,),
         "semantic": (search_index.SEARCH_INDEX_PATTERNS, semantic.SEARCH_QUERY),
     }
 )

@@ -31,6 +31,7 @@ SHELL: Mapping[str, str] = MappingProxyType(
         "search_query": "search query",
         "search_symbols": "symbols",
         "find_similar": "similar",
+        "workspace_overview": "overview",
         "memory_save": "memory save",
         "memory_get": "memory get",
         "memory_list": "memory list",

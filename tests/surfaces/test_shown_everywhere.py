@@ -188,6 +188,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         (NASTY,),
         ("../" + NASTY,),
     ),
+    "overview": ((), ("--central", "1")),
     "symbols": (("needle",), (NASTY,), ("--kind", NASTY, "needle")),
     "similar": (("new\nline.py:1",), (NASTY,), ("../" + NASTY, "--line", "1")),
     "memory save": (("key", NASTY), (NASTY, "text"), ("key", "text", "--tag", NASTY)),

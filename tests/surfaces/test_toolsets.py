@@ -58,7 +58,7 @@ def test_an_editor_or_a_workspace_does_not_choose(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("names", "advice"),
-    [("memry", "memory"), ("zzz", "code, documents, document-lists, inline, memory, semantic, all")],
+    [("memry", "memory"), ("zzz", "code, documents, document-lists, inline, memory, overview, semantic, all")],
 )
 def test_an_unknown_toolset_is_refused_and_the_known_ones_named(tmp_path: Path, names: str, advice: str) -> None:
     with pytest.raises(InvalidParams, match=advice):

@@ -155,6 +155,19 @@ def find_definition_below(
     return found[0] if found else None
 
 
+def find_main_definition(connection: sqlite3.Connection, file_id: int) -> DefinitionRow | None:
+    """The definition that a file is most about: the longest of its outermost types, else of its outermost functions and
+    values. Headings and modules of tests are none. None if there is no definition."""
+    found = _rows(
+        connection,
+        "file_id = ? AND kind != 'section' AND folded NOT IN ('test', 'tests')"
+        " ORDER BY depth, kind IN ('class', 'type') DESC,"
+        " end_line - start_line DESC, start_line LIMIT 1",
+        (file_id,),
+    )
+    return found[0] if found else None
+
+
 def find_ends(connection: sqlite3.Connection, file_id: int, first_line: int, last_line: int) -> list[int]:
     """The lines from `first_line` to `last_line` (1-based, inclusive) on which a definition of the file ends,
     ascending."""

@@ -181,6 +181,12 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "    sidecar similar src/app.py:42\n    sidecar similar src/app.py --line 42 --end-line 60 -n 3\n",
         {"path": Argument("needed", metavar="PATH[:LINE]"), "limit": Argument(short="-n")},
     ),
+    ToolCommand(
+        "overview",
+        ("workspace_overview",),
+        "Prints languages, how the workspace is built, where it starts, its settings and tests, and its central files.",
+        "    sidecar overview\n    sidecar overview --central 40\n",
+    ),
     *_group(
         "memory",
         ("save", "memory_save", "    sidecar memory save build/how-to 'Run make all; needs clang 17.' --tag build\n"),

@@ -25,6 +25,7 @@ _shtab_sidecar_commands() {
     mcp:'serve agents (Model Context Protocol, stdio)'
     memory:'commands about memory'
     models:'list, show and download embedding models'
+    overview:'get to know a repository'
     paths:'find indexed files by glob pattern'
     prune:'remove indexes that nobody needs'
     reindex:'rebuild the whole index; index one file again'
@@ -74,7 +75,7 @@ _shtab_sidecar_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -91,7 +92,7 @@ _shtab_sidecar_call_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the tool\'s name, for example search_code:"
   ":its parameters as one JSON object\; - reads them from stdin:"
 )
@@ -110,7 +111,7 @@ _shtab_sidecar_completion_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":one of bash, zsh, fish:(bash zsh fish)"
 )
 
@@ -128,7 +129,7 @@ _shtab_sidecar_config_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -146,7 +147,7 @@ _shtab_sidecar_daemon_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":start, stop, status, logs, or run (stays in the foreground):(start stop status logs run)"
 )
 
@@ -165,7 +166,7 @@ _shtab_sidecar_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -194,7 +195,7 @@ _shtab_sidecar_docs_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
 
@@ -212,7 +213,7 @@ _shtab_sidecar_doctor_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -238,7 +239,7 @@ _shtab_sidecar_documents_add_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":names the document\; the same id replaces it:"
   "(*)::the text to index\; a single - reads standard input:"
 )
@@ -259,7 +260,7 @@ _shtab_sidecar_documents_create_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":letters, digits, - and _:"
 )
 
@@ -278,7 +279,7 @@ _shtab_sidecar_documents_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the document\'s id:"
 )
 
@@ -296,7 +297,7 @@ _shtab_sidecar_documents_drop_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":which index:"
 )
 
@@ -314,7 +315,7 @@ _shtab_sidecar_documents_indexes_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -334,7 +335,7 @@ _shtab_sidecar_documents_list_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -353,7 +354,7 @@ _shtab_sidecar_documents_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::words\; \+must, -not and \"exact phrase\"\; a single - reads standard input:"
 )
 
@@ -371,7 +372,7 @@ _shtab_sidecar_explain_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
 
@@ -389,7 +390,7 @@ _shtab_sidecar_index_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -406,7 +407,7 @@ _shtab_sidecar_indexes_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -427,7 +428,7 @@ _shtab_sidecar_install_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the agent, for example claude-code\; --list names them all:"
 )
 
@@ -445,7 +446,7 @@ _shtab_sidecar_mcp_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -469,7 +470,7 @@ _shtab_sidecar_memory_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the memory\'s key:"
 )
 
@@ -487,7 +488,7 @@ _shtab_sidecar_memory_get_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the memory\'s key:"
 )
 
@@ -509,7 +510,7 @@ _shtab_sidecar_memory_list_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -528,7 +529,7 @@ _shtab_sidecar_memory_save_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":its name\; a prefix groups memories:"
   "(*)::what to remember\; a single - reads standard input:"
 )
@@ -550,7 +551,7 @@ _shtab_sidecar_memory_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words\; a single - reads standard input:"
 )
 
@@ -572,7 +573,7 @@ _shtab_sidecar_memory_words_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::words or phrases\: a list, or one text, split at commas, else at spaces outside \"quotes\":"
 )
 
@@ -590,13 +591,31 @@ _shtab_sidecar_models_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":list, show, download:(list show download)"
   ":the model to show or to download:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_sidecar_models_defaults_added=0
+
+_shtab_sidecar_overview_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--central[at most this many central files (1 to 40, default 20)]:N:"
+  {-w,--workspace}"[the folder to work on]:DIR:_files -/"
+  "--json[print JSON, errors too (on standard error)]"
+  {-q,--quiet}"[no progress and no notices]"
+  "--no-color[no colours, no links (so does NO_COLOR)]"
+  {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
+  "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
+  "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_sidecar_overview_defaults_added=0
 
 _shtab_sidecar_paths_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -611,7 +630,7 @@ _shtab_sidecar_paths_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":glob over indexed paths:"
 )
 
@@ -631,7 +650,7 @@ _shtab_sidecar_prune_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -649,7 +668,7 @@ _shtab_sidecar_reindex_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::path relative to the workspace root\; without any, everything:_files"
 )
 
@@ -679,7 +698,7 @@ _shtab_sidecar_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
 
@@ -708,7 +727,7 @@ _shtab_sidecar_serve_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -728,7 +747,7 @@ _shtab_sidecar_similar_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
 
@@ -750,7 +769,7 @@ _shtab_sidecar_snapshot_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":make, get, push:(make get push)"
   ":get and push\: an address (https\:\/\/...) or a folder:"
 )
@@ -769,7 +788,7 @@ _shtab_sidecar_status_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -788,7 +807,7 @@ _shtab_sidecar_symbols_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::a name, its beginning, or words of it\; Class.method narrows\; a single - reads standard input:"
 )
 
@@ -829,6 +848,7 @@ _shtab_sidecar() {
         mcp) _arguments -C -s $_shtab_sidecar_mcp_options ;;
         memory) _shtab_sidecar_memory ;;
         models) _arguments -C -s $_shtab_sidecar_models_options ;;
+        overview) _arguments -C -s $_shtab_sidecar_overview_options ;;
         paths) _arguments -C -s $_shtab_sidecar_paths_options ;;
         prune) _arguments -C -s $_shtab_sidecar_prune_options ;;
         reindex) _arguments -C -s $_shtab_sidecar_reindex_options ;;
