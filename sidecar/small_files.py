@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+import time
+from typing import TypeAlias
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
@@ -40,6 +42,27 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
+
+
+Look: TypeAlias = tuple[int, int, int, int]
+"""Size, mtime and ctime (ns) and inode of a file: another look at it means that it has been written since."""
+_SETTLING_NS = 2_000_000_000
+"""Two changes within one tick of the file system's clock leave the same mtime; FAT's tick is 2 s."""
+
+
+def look_of(path: str | os.PathLike[str]) -> Look | None:
+    """How the file looks now; None when that cannot be known. For what every search asks: Path.stat takes twice as
+    long."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def is_fresh(look: Look | None) -> bool:
+    """Whether a further change could still leave the same look."""
+    return look is not None and time.time_ns() - max(look[1], look[2]) < _SETTLING_NS
 
 
 def is_a_link(error: OSError) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Generic, TypeVar
 
 from sidecar.engine.index.generation import Generation
@@ -75,7 +76,7 @@ class QueryService:
                 answer = self._search(current, source, request, cancelled)
                 return self._read(current, fresh, source, answer, (hit.path for hit in answer.hits))
 
-        answer, notice = self._answer(search)
+        answer, notice = self._answer(search, generation)
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
@@ -167,10 +168,9 @@ class QueryService:
                 answer = find(source)
                 return self._read(generation, fresh, source, answer, shown(answer))
 
-        self._live_update.readable()
-        return self._answer(read)
+        return self._answer(read, self._live_update.readable())
 
-    def _answer(self, read: Callable[[Generation, bool], _Read[T]]) -> tuple[T, str]:
+    def _answer(self, read: Callable[[Generation, bool], _Read[T]], asked: Generation) -> tuple[T, str]:
         """What `read` finds in the current generation, and one line if it may be stale or partial, or lacks what a
         changed setting asks for.
 
@@ -178,7 +178,7 @@ class QueryService:
         more, and reads again.
         """
         fresh = self._live_update.freshen()
-        found = self._live_update.on_current(lambda generation: read(generation, fresh))
+        found = self._live_update.on_current(lambda generation: read(generation, fresh), asked)
         if found.seeming and self._live_update.take_in(found.seeming):
             found = self._live_update.on_current(lambda generation: read(generation, fresh))
         changed = self._shown_files.count_changed(found.seeming) if found.seeming else 0
@@ -205,6 +205,7 @@ def _holds_no_docs(snapshot: SearchedSnapshot) -> bool:
 
 @contextmanager
 def _source_of(generation: Generation, failed: ModelLoadFailed | None = None) -> Iterator[SearchSource]:
+    @cache
     def embedder() -> Embedder:
         if failed is not None:
             raise failed

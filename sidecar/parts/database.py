@@ -16,6 +16,7 @@ from typing import Any
 
 from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
+from sidecar.small_files import Look, is_fresh, look_of
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
@@ -138,11 +139,17 @@ class OpenedFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._id = file_id(path)
+        self._settled: Look | None = None
+        """How the file looked when its id was last read, if a further change would have another look."""
 
     def check(self) -> None:
         """Raises IndexCorrupt if the content of another file has taken its place, or its header cannot be read."""
+        look = look_of(self._path)
+        if look is not None and look == self._settled:
+            return
         if file_id(self._path) != self._id:
             raise _corrupt(_REBUILD, self._path, "another file has taken its place")
+        self._settled = None if is_fresh(look) else look
 
 
 def copy_database(source: Path, target: Path) -> None:

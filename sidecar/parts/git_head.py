@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from sidecar.model.files import Checkout
@@ -20,14 +21,14 @@ def read_checkout(root: str) -> Checkout:
     if git is None:
         return Checkout("", 0.0)
     stamp = stamp_of(git / "index")
-    return Checkout(hashlib.sha256(repr(head.read()).encode()).hexdigest()[:16], stamp[1] / 1e9 if stamp else 0.0)
+    return Checkout(hashlib.sha256(repr(_read(git)).encode()).hexdigest()[:16], stamp[1] / 1e9 if stamp else 0.0)
 
 
 class GitHead:
     """Tells when git's HEAD of a working tree moves. `watched` is for the caller: the folders that it watches."""
 
     def __init__(self, root: str) -> None:
-        self._root = Path(root)
+        self._folders = _and_above(root)
         self._state: tuple[object, ...] = ()
         self.watched: frozenset[str] = frozenset()
 
@@ -49,21 +50,30 @@ class GitHead:
         Includes stamps of its log and reference table, because the commit may not be in a file of its own.
         """
         git = self.git_folder()
-        if git is None:
-            return ()
-        head = _text(git / "HEAD")
-        common = git / (_text(git / "commondir") or ".")
-        commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
-        return head, commit, stamp_of(git / "logs" / "HEAD"), stamp_of(git / "reftable" / "tables.list")
+        return () if git is None else _read(git)
 
     def git_folder(self) -> Path | None:
         """The git folder of the root or of the nearest folder above that has one, links resolved; None without one."""
-        for folder in (self._root, *self._root.parents):
+        for folder in self._folders:
             with contextlib.suppress(OSError):
                 git = git_folder(folder)
                 if git is not None and (git / "HEAD").is_file():
                     return Path(os.path.realpath(git))
         return None
+
+
+@lru_cache(maxsize=64)
+def _and_above(root: str) -> tuple[Path, ...]:
+    """The folder and all above it, nearest first."""
+    return (Path(root), *Path(root).parents)
+
+
+def _read(git: Path) -> tuple[object, ...]:
+    """See `GitHead.read`, of a git folder."""
+    head = _text(git / "HEAD")
+    common = git / (_text(git / "commondir") or ".")
+    commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
+    return head, commit, stamp_of(git / "logs" / "HEAD"), stamp_of(git / "reftable" / "tables.list")
 
 
 def _text(path: Path) -> str:

@@ -61,10 +61,13 @@ def git_folder(tree: Path) -> Path | None:
 
     None when there is no such folder. Raises OSError.
     """
-    marker = tree / ".git"
-    found = stat_if_there(marker)
-    if found is None or modes.S_ISDIR(found.st_mode):
-        return marker if found else None
+    place = os.path.join(tree, ".git")  # noqa: PTH118 every search asks, mostly about folders that have none
+    found = stat_if_there(place)
+    if found is None:
+        return None
+    marker = Path(place)
+    if modes.S_ISDIR(found.st_mode):
+        return marker
     text = read_note(marker)
     return tree / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else None
 

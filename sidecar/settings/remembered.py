@@ -5,14 +5,13 @@ What the settings are and how the layers merge is in `load.py`.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sidecar.settings.load import Settings
-
-# Two changes within one tick of the file system's clock leave the same mtime; FAT's tick is 2 s.
-_SETTLING_NS = 2_000_000_000
+from sidecar.small_files import is_fresh, look_of
 
 
 class RememberedSettings:
@@ -26,23 +25,40 @@ class RememberedSettings:
 
     def __call__(self, config: Path) -> Settings:
         """The settings of the user's file and this one, as `read` gave them when either last changed."""
-        before = _look_of(self._user_file), _look_of(config)
+        before = look_of(self._user_file), look_of(config)
         known = self._known.get(config)
-        if known is not None and known[0] == before and not any(_is_fresh(look) for look in before):
+        if known is not None and known[0] == before and not any(is_fresh(look) for look in before):
             return known[1]
         settings = self._read(config)
         self._known[config] = before, settings
         return settings
 
 
-def _look_of(path: Path) -> tuple[int, int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+class HeldSettings:
+    """Call it to get the settings of one index. Within `held`, a thread gets the same ones each time, so that one
+    request looks at the files once and obeys one version of them. Thread-safe."""
 
+    def __init__(self, current: Callable[[], Settings]) -> None:
+        self._current = current
+        self._of_thread = threading.local()
 
-def _is_fresh(look: tuple[int, int, int, int] | None) -> bool:
-    """Whether a further change could still leave the same time stamps."""
-    return look is not None and time.time_ns() - max(look[1], look[2]) < _SETTLING_NS
+    def __call__(self) -> Settings:
+        """The settings that this thread holds, else the current ones."""
+        holds: list[Settings] | None = getattr(self._of_thread, "holds", None)
+        if holds is None:
+            return self._current()
+        if not holds:
+            holds.append(self._current())
+        return holds[0]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within the block, this thread gets the settings that were current at its first call in it."""
+        if getattr(self._of_thread, "holds", None) is not None:
+            yield
+            return
+        self._of_thread.holds = []
+        try:
+            yield
+        finally:
+            self._of_thread.holds = None

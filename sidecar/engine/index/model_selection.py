@@ -29,6 +29,8 @@ class ModelChoice:
         self._embedder = embedder
         self._facts = facts
         self._failures: dict[str, ModelLoadFailed] = {}
+        self._named: tuple[Settings, Settings] | None = None
+        """The settings that `settings_for` was last made from, and what it made of them."""
 
     @property
     def name(self) -> str:
@@ -102,7 +104,11 @@ class ModelChoice:
 
     def settings_for(self, model: ModelFacts) -> Settings:
         """The current settings with this model in place of the one they name."""
-        return replace(self._settings(), model=model.name)
+        settings, known = self._settings(), self._named
+        if known is None or known[0] is not settings or known[1].model != model.name:
+            # Kept, because every search comes here, and copying all settings takes as long as ranking a file.
+            self._named = known = settings, replace(settings, model=model.name)
+        return known[1]
 
     def _is_here(self, model: ModelFacts) -> bool:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -36,7 +36,8 @@ class StoredLimit:
 
         Raises IndexCorrupt if the file cannot be read.
         """
-        if self._lifted or self._directory.current() is None:
+        # Every answer comes here, and few indexes are limited: the file is looked for first.
+        if self._lifted or self._is_unlimited() or self._directory.current() is None:
             return None
         path = self._directory.patterns
         try:
@@ -56,6 +57,12 @@ class StoredLimit:
             ) from error
         self._read = version, limit
         return limit
+
+    def _is_unlimited(self) -> bool:
+        """Whether there is no file; False if that cannot be known."""
+        with suppress(OSError):
+            return stat_if_there(self._directory.patterns, follow_links=False) is None
+        return False
 
     def set(self, limit: PatternLimit) -> None:
         """Limits the index to these patterns, atomically. Raises DiskFull or PermissionDenied."""

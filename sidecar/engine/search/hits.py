@@ -67,7 +67,7 @@ class RankedSpans:
         order = np.lexsort((snapshot.chunk_start[shown.rows], shown.position))
         self._rows, position = shown.rows[order], shown.position[order]
         starts, ends = snapshot.chunk_start[self._rows], snapshot.chunk_end[self._rows]
-        self._first = np.flatnonzero(~_continues(position, starts, ends))
+        self._first = (~_continues(position, starts, ends)).nonzero()[0]
         self._bounds = np.append(self._first, len(order))
         self._position = position[self._first]
         self._scores = (
@@ -148,11 +148,11 @@ def _without_twins(snapshot: SearchedSnapshot, columns: IndexColumns, shown: _Sh
     ]
     if not pairs:
         return shown
-    texts = snapshot.stored_chunks([int(shown.rows[i]) for pair in pairs for i in pair], checked=False)
+    texts = snapshot.stored_texts([int(shown.rows[i]) for pair in pairs for i in pair])
     keep = np.ones(len(shown.rows), bool)
     for (_, worse), one, other in zip(pairs, texts[::2], texts[1::2], strict=True):
-        keep[worse] &= not _alike(one.text, other.text)
-    return shown.take(np.flatnonzero(keep))
+        keep[worse] &= not _alike(one, other)
+    return shown.take(keep.nonzero()[0])
 
 
 def _alike(one: str, other: str) -> bool:

@@ -95,8 +95,11 @@ class SearchedSnapshot(Protocol):
     def file_rows(self, ids: Ids) -> Rows:
         """Rows of these file ids; -1 for files that no longer exist."""
 
-    def stored_chunks(self, rows: Sequence[int] | Rows, *, checked: bool = True) -> Sequence[StoredText]:
-        """The texts of these chunk rows, in the same order. If `checked`, raises IndexCorrupt if one was changed."""
+    def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]:
+        """The texts of these chunk rows, in the same order. Raises IndexCorrupt if one was changed."""
+
+    def stored_texts(self, rows: Sequence[int] | Rows) -> Sequence[str]:
+        """The same texts, unchecked: for comparisons, not to be shown."""
 
     def vectors(self, rows: Rows) -> tuple[Vectors, Flags]:
         """The vectors of these chunk rows, shape [n, dimension], and flags that say which exist; the others are

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sidecar.engine.search.source import Rows, SearchedSnapshot
+from sidecar.engine.search.source import Rows, SearchedSnapshot, StoredText
 from sidecar.parts.manifest import read_masked_files
 from sidecar.parts.secrets.plain import without_plain_secrets
 
@@ -31,10 +31,16 @@ class ShownText:
 def shown_chunks(snapshot: SearchedSnapshot, rows: Sequence[int] | Rows) -> list[ShownText]:
     """The texts of these chunk rows, in the same order. Raises IndexCorrupt if one was changed."""
     files = [int(snapshot.chunk_file[row]) for row in rows]
-    masked = read_masked_files(snapshot.connection, [int(snapshot.file_ids[file]) for file in set(files)])
+    chunks = snapshot.stored_chunks(rows)
+    starred = {int(snapshot.file_ids[file]) for file, stored in zip(files, chunks, strict=True) if _has_stars(stored)}
+    masked = read_masked_files(snapshot.connection, list(starred)) if starred else set()
     found = []
-    for file, stored in zip(files, snapshot.stored_chunks(rows), strict=True):
+    for file, stored in zip(files, chunks, strict=True):
         text = without_plain_secrets(snapshot.paths[file], stored.text)
-        had = int(snapshot.file_ids[file]) in masked and _STARS.search(stored.text) is not None
+        had = int(snapshot.file_ids[file]) in masked and _has_stars(stored)
         found.append(ShownText(text, stored.kind, stored.names, stored.enclosing, had or text != stored.text))
     return found
+
+
+def _has_stars(stored: StoredText) -> bool:
+    return "******" in stored.text and _STARS.search(stored.text) is not None

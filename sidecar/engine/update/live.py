@@ -108,13 +108,15 @@ class LiveUpdate:
             self._index.take_lease()
             return self.readable()
 
-    def on_current(self, read: Callable[[Generation], T]) -> T:
+    def on_current(self, read: Callable[[Generation], T], asked: Generation | None = None) -> T:
         """The result of `read` on the current generation.
 
-        If `read` raises IndexCorrupt because another generation has become current, it is called again with that one.
+        `asked` is what `readable` gave when the question came: if it is still current, the disk is not asked again. If
+        `read` raises IndexCorrupt because another generation has become current, it is called again with that one.
         """
         while True:
-            generation = self.readable()
+            generation = asked if asked is not None and self._index.generation is asked else self.readable()
+            asked = None
             try:
                 return read(generation)
             except IndexCorrupt:

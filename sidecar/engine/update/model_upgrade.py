@@ -164,10 +164,11 @@ class ModelUpgrade:
 
     def _due(self) -> tuple[Generation, ModelFacts] | None:
         generation = self._index.generation
-        if generation is None or generation.writer is None or not generation.writer.goes_on:
+        if generation is None or generation.writer is None:
             return None
         model = self._choice.next(generation.model)
-        return None if model is None else (generation, model)
+        # The manifest is asked last: every search comes here, and there is seldom an upgrade to do.
+        return (generation, model) if model is not None and generation.writer.goes_on else None
 
     def _run(self, stopped: threading.Event) -> None:
         if not self._pace.hurry.is_set():

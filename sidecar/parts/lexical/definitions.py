@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.postings import Entry
@@ -28,7 +28,13 @@ CREATE INDEX definitions_file ON definitions(file_id);
 CREATE TABLE file_stems(folded TEXT NOT NULL, file_id INTEGER NOT NULL, PRIMARY KEY(folded, file_id)) WITHOUT ROWID;
 CREATE INDEX file_stems_file ON file_stems(file_id);
 """
+T = TypeVar("T")
 _COLUMNS = "file_id, chunk_id, name, folded, kind, start_line, end_line, depth, exported, container"
+_OF_ONE_NAME = (
+    f"SELECT * FROM (SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
+)
+_MOST_NAMES = 100
+"""SQLite takes at most 500 parts of a union in one statement."""
 MAX_ROWS_PER_NAME = 400
 """The most definitions that are read for one name. More of them, for names such as `new` and `run`, tell
 nothing new.
@@ -94,8 +100,12 @@ def forget_files(connection: sqlite3.Connection, file_ids: Sequence[int]) -> Non
 def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> list[DefinitionRow]:
     """The definitions with these folded names, at most 400 for each name, outermost first."""
     rows: list[DefinitionRow] = []
-    for name in dict.fromkeys(folded):
-        rows += _rows(connection, "folded = ? ORDER BY depth, file_id, start_line LIMIT ?", (name, MAX_ROWS_PER_NAME))
+    for names in _in_blocks(folded):
+        each = " UNION ALL ".join([_OF_ONE_NAME] * len(names))
+        values = [value for name in names for value in (name, MAX_ROWS_PER_NAME)]
+        found = map(DefinitionRow._make, connection.execute(each, values))
+        # SQL promises no order of the parts of a union, only of the rows within one.
+        rows += _in_order_of(names, found, lambda row: row.folded)
     return rows
 
 
@@ -166,8 +176,21 @@ def _rows(connection: sqlite3.Connection, which: str, values: Sequence[object]) 
 
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:
     """`(folded stem, file id)` of the files whose stem is one of these, folded by `fold_name`."""
-    return [
-        (name, file_id)
-        for name in dict.fromkeys(folded)
-        for (file_id,) in connection.execute("SELECT file_id FROM file_stems WHERE folded = ?", (name,))
-    ]
+    found: list[tuple[str, int]] = []
+    for names in _in_blocks(folded):
+        select = f"SELECT folded, file_id FROM file_stems WHERE folded IN ({', '.join('?' * len(names))})"
+        found += _in_order_of(names, sorted(connection.execute(select, names)), lambda row: row[0])
+    return found
+
+
+def _in_blocks(folded: Iterable[str]) -> Iterator[list[str]]:
+    """The distinct names in their order, so many at a time as one statement takes."""
+    names = list(dict.fromkeys(folded))
+    for start in range(0, len(names), _MOST_NAMES):
+        yield names[start : start + _MOST_NAMES]
+
+
+def _in_order_of(names: Sequence[str], rows: Iterable[T], name_of: Callable[[T], str]) -> list[T]:
+    """The rows sorted by the place of their name in `names`; those of one name stay in their order."""
+    places = {name: place for place, name in enumerate(names)}
+    return sorted(rows, key=lambda row: places[name_of(row)])

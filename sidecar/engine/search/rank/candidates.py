@@ -52,4 +52,4 @@ def propose(
         symbols.files_named,
     ):
         chosen[strongest(scores, CANDIDATES, snapshot.paths)] = True
-    return np.flatnonzero(chosen & (columns.group_of >= 0)).astype(np.int32)
+    return (chosen & (columns.group_of >= 0)).nonzero()[0].astype(np.int32)

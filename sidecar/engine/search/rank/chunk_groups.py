@@ -26,9 +26,9 @@ class ChunkGroups:
         first = columns.group_start[groups]
         self.files = files
         self.lengths: Places = columns.group_length[groups]
-        self.starts: Places = np.cumsum(self.lengths) - self.lengths
-        self.position: Places = np.repeat(np.arange(len(files)), self.lengths)
-        offsets = np.repeat(first - self.starts, self.lengths)
+        self.starts: Places = self.lengths.cumsum() - self.lengths
+        self.position: Places = np.arange(len(files)).repeat(self.lengths)
+        offsets = (first - self.starts).repeat(self.lengths)
         self.rows: Rows = (np.arange(len(offsets)) + offsets).astype(np.int32)
         self._offsets: Places = self.starts - first
 
@@ -59,8 +59,11 @@ class ChunkGroups:
         left = local.astype(np.float32)
         found = []
         for _ in range(limit):
-            hits = np.flatnonzero(left == np.maximum.reduceat(left, self.starts)[self.position])
-            firsts = hits[self.position[hits] != np.append(-1, self.position[hits[:-1]])]
+            hits = (left == np.maximum.reduceat(left, self.starts)[self.position]).nonzero()[0]
+            holders = self.position[hits]
+            is_first = np.ones(len(hits), bool)
+            np.not_equal(holders[1:], holders[:-1], out=is_first[1:])
+            firsts = hits[is_first]
             found.append(firsts)
             left[firsts] = -np.inf
         # A file that has run out of chunks repeats one of them.

@@ -74,8 +74,9 @@ def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> 
         add_named_files(symbols.files_named, snapshot, columns, query.files)
     plain = () if query.is_symbol else (*query.plain, *query.joined)
     _add_definitions(symbols, columns, find_definitions(snapshot.connection, (*query.names, *plain)), query)
-    for name, file_id in find_stems(snapshot.connection, (*query.names, *plain)):
-        file = int(columns.files.rows(np.array([file_id], np.int64))[0])
+    stems = find_stems(snapshot.connection, (*query.names, *plain))
+    files = columns.files.rows(np.array([file_id for _, file_id in stems], np.int64))
+    for (name, _), file in zip(stems, files.tolist(), strict=True):
         if file >= 0:
             whole = name in query.joined or (name in query.names and name not in query.aside)
             weight = 1.0 if whole else _ASIDE if name in query.aside else 1.0 / max(1, len(query.plain))

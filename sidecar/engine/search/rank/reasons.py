@@ -50,6 +50,8 @@ def shares_of(parts: Mapping[str, float]) -> dict[str, int]:
     """Percent by reason, largest first. They sum to 100, whatever was rounded; empty where nothing speaks for the file.
 
     `parts` are contributions by feature name; names that are not features are left out."""
+    if not parts:
+        return {}
     sums: dict[str, float] = {}
     for name, value in parts.items():
         if value > 0 and name in _REASON_OF:
@@ -62,6 +64,8 @@ def shares_of(parts: Mapping[str, float]) -> dict[str, int]:
 def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
     """The reasons as sentences for people, such as `its text contains the query's words (46 %)`, and after them what
     lowers the score, such as `it is a test (counts against it)`; each group with the largest first."""
+    if not parts:
+        return ()
     found = [f"{REASONS[reason]} ({percent} %)" for reason, percent in shares_of(parts).items()]
     lowering = sorted((value, name) for name, value in parts.items() if value < 0 and name in _SAYS)
     return (*found, *(f"{_SAYS[name]} (counts against it)" for _, name in lowering))

@@ -166,11 +166,11 @@ class Signals:
         """1 for tests that are named after one of the three code files of the highest merit, else 0."""
         tests = self.paths[:, 0] >= 1
         found = np.zeros(len(self.files), np.float32)
-        code = np.flatnonzero(~tests & (self.path_table.prose[self.files] == 0))
+        code = (~tests & (self.path_table.prose[self.files] == 0)).nonzero()[0]
         likely = code[np.argsort(-self.merit[code], kind="stable")[:_LIKELY]]
         paths = self.snapshot.paths
         names = {name_under_test(paths[file]) for file in self.files[likely].tolist()}
-        for place in np.flatnonzero(tests).tolist():
+        for place in tests.nonzero()[0].tolist():
             found[place] = name_under_test(paths[int(self.files[place])]) in names
         return found
 
@@ -191,8 +191,8 @@ class Signals:
             words = self.passages.words * self.of_likeliest(np.ones(len(self.likeliest)))[self.groups.position]
             places, _ = self.groups.strongest(words, _READ)
             places = places[words[places] > 0]
-            texts = self.snapshot.stored_chunks(self.groups.rows[places], checked=False)
-            said[places] = [said_in(one.text, self.query.message) for one in texts]
+            texts = self.snapshot.stored_texts(self.groups.rows[places])
+            said[places] = [said_in(text, self.query.message) for text in texts]
         return said
 
     @cached_property

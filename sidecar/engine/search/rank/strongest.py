@@ -12,7 +12,7 @@ from sidecar.parts.lexical.bm25 import Floats
 
 def strongest(scores: Floats, limit: int, paths: Sequence[str]) -> Rows:
     """Rows of the `limit` highest scores above 0, in no particular order; ties are decided by path."""
-    rows = np.flatnonzero(scores > 0)
+    rows = (scores > 0).nonzero()[0]
     if len(rows) > limit:
         found = scores[rows]
         cut = np.partition(found, len(rows) - limit)[len(rows) - limit]
