@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexCorrupt, IndexLocked, PermissionDenied
-from sidecar.parts.database import blamed, connect, file_id, find_fault, readable_rows, translated
+from sidecar.parts.database import OpenedFile, blamed, connect, file_id, find_fault, readable_rows, translated
+from sidecar.small_files import is_fresh, look_of
 from tests.circumstances import as_somebody, without_descriptors
+from tests.daemon.data_folder import eventually
 
 
 def test_a_file_that_another_writes_is_locked_and_not_corrupt(tmp_path: Path) -> None:
@@ -102,3 +104,25 @@ def test_a_file_that_may_not_be_read_at_the_moment_is_not_said_to_be_damaged(tmp
         assert find_fault(path, quick=True) == ""
     path.unlink()
     assert "unable to open" in find_fault(path, quick=True)
+
+
+@pytest.mark.parametrize("settles", [False, True], ids=["just written", "written a while ago"])
+def test_a_file_in_whose_place_another_has_come_is_damage_whatever_was_seen_before(
+    tmp_path: Path, settles: bool
+) -> None:
+    mine, other = made(tmp_path / "mine.sqlite", 7), made(tmp_path / "other.sqlite", 8)
+    opened = OpenedFile(mine)
+    if settles:
+        assert eventually(lambda: not is_fresh(look_of(mine)))
+    opened.check()
+    opened.check()
+    mine.write_bytes(other.read_bytes())
+    with pytest.raises(IndexCorrupt, match="another file has taken its place"):
+        opened.check()
+
+
+def made(path: Path, number: int) -> Path:
+    connection = connect(path)
+    connection.execute(f"PRAGMA application_id = {number}")
+    connection.close()
+    return path

@@ -1,0 +1,104 @@
+"""What a short question costs, counted in calls: statements, looks at files, and calls of functions.
+
+Seconds depend on the machine and on what else it does; these numbers do not.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.model.answers import StatusAnswer
+from tests.engine.projects import Project, find, index
+
+pytestmark = pytest.mark.process
+
+SHORT = "expire cookies"
+LONGER = "where does the cookie jar set and expire every cookie, and which function parses the query string of a call"
+STATEMENTS = 12
+"""BEGIN, the revision, postings, definitions, file names, texts to compare, texts to show, stats of the files shown,
+COMMIT; and one each for a typing error, for stored asterisks and for an index that was written within two seconds."""
+LOOKS = 16
+"""Beside one for each file that is shown and for each folder above the workspace, which may be git's."""
+FUNCTIONS = 2200
+CALLS_INTO_LIBRARIES = 2400
+
+
+class Calls:
+    """Counts the calls that this thread makes within the block."""
+
+    def __init__(self) -> None:
+        self.functions = 0
+        self.by_name: Counter[str] = Counter()
+
+    def __enter__(self) -> Calls:
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    @property
+    def statements(self) -> int:
+        return self.by_name["execute"] + self.by_name["executemany"]
+
+    @property
+    def looks(self) -> int:
+        """Stats of files and folders, and files and folders that were opened."""
+        return sum(self.by_name[name] for name in ("stat", "lstat", "fstat", "open", "scandir", "listdir"))
+
+    def _count(self, _frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            self.functions += 1
+        elif event == "c_call":
+            self.by_name[argument.__name__] += 1
+
+
+@pytest.fixture
+def watched(project: Project) -> IndexedWorkspace:
+    """A workspace that is indexed and watched, and has answered once."""
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    project.watcher = project.prepares_here = True
+    workspace = project.open()
+    workspace.on_change(seen.put)
+    index(workspace)
+    while not seen.get(timeout=60).watcher_active:
+        pass
+    for question in (SHORT, LONGER, SHORT, LONGER):
+        find(workspace, question)
+    return workspace
+
+
+def asked(workspace: IndexedWorkspace, question: str) -> tuple[Calls, int]:
+    """The calls of one question, and how many files it showed."""
+    with Calls() as calls:
+        shown = find(workspace, question)
+    assert shown
+    return calls, len(set(shown))
+
+
+def test_a_question_makes_no_more_statements_the_more_words_it_has(watched: IndexedWorkspace) -> None:
+    for question in (SHORT, LONGER):
+        calls, _ = asked(watched, question)
+        assert 0 < calls.statements <= STATEMENTS, question
+
+
+def test_a_question_looks_at_the_files_it_shows_and_at_little_else(project: Project, watched: IndexedWorkspace) -> None:
+    above = len(Path(project.root).parents) + 1
+    for question in (SHORT, LONGER):
+        calls, shown = asked(watched, question)
+        assert shown <= calls.looks <= shown + above + LOOKS, question
+
+
+def test_a_short_question_makes_a_bounded_number_of_calls(watched: IndexedWorkspace) -> None:
+    for question in (SHORT, LONGER):
+        calls, _ = asked(watched, question)
+        assert 0 < calls.functions <= FUNCTIONS, question
+        assert 0 < calls.by_name.total() <= CALLS_INTO_LIBRARIES, question
