@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from sidecar.settings.load import Settings, load_settings
-from sidecar.settings.remembered import HeldSettings, RememberedSettings
+from sidecar.settings.remembered import RememberedSettings
 
 
 class Reader:
@@ -60,43 +57,3 @@ def test_two_indexes_have_settings_of_their_own(tmp_path: Path) -> None:
     for number in (1, 2):
         write(tmp_path / str(number), number, 1_000_000_000)
     assert [settings(tmp_path / name).threads for name in "1212"] == [1, 2, 1, 2]
-
-
-def test_a_request_that_holds_its_settings_obeys_one_version_of_them(tmp_path: Path) -> None:
-    """The disk is asked once, at the first call within the block, and again after it."""
-    settings, reader = remembered(tmp_path)
-    config = tmp_path / "config.json"
-    held = HeldSettings(lambda: settings(config))
-    write(config, 1, 1_000_000_000)
-    with held.held():
-        write(config, 2, 1_000_000_001)
-        assert held().threads == 2
-        write(config, 3, 1_000_000_002)
-        with held.held():
-            assert held().threads == 2
-        assert held().threads == 2
-        assert reader.count == 1
-    assert held().threads == 3
-
-
-def test_what_one_thread_holds_no_other_thread_gets(tmp_path: Path) -> None:
-    settings, _ = remembered(tmp_path)
-    config = tmp_path / "config.json"
-    held = HeldSettings(lambda: settings(config))
-    write(config, 1, 1_000_000_000)
-    with held.held(), ThreadPoolExecutor(1) as another:
-        assert held().threads == 1
-        write(config, 2, 1_000_000_001)
-        assert another.submit(held).result(timeout=60).threads == 2
-        assert held().threads == 1
-
-
-def test_a_block_that_ends_with_an_error_holds_nothing_any_more(tmp_path: Path) -> None:
-    settings, _ = remembered(tmp_path)
-    config = tmp_path / "config.json"
-    held = HeldSettings(lambda: settings(config))
-    write(config, 1, 1_000_000_000)
-    with pytest.raises(ZeroDivisionError), held.held():
-        assert 1 / (held().threads - 1)
-    write(config, 2, 1_000_000_001)
-    assert held().threads == 2

@@ -70,7 +70,6 @@ from sidecar.model.terms import Embedder, IsCancelled, Progress
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
-from sidecar.settings.remembered import HeldSettings
 
 
 class WorkspaceModels(Protocol):
@@ -111,7 +110,7 @@ class IndexedWorkspace:
         self._opened: Counter[str] = Counter()
         self._closed = False
         self._listeners: list[Callable[[StatusAnswer], None]] = []
-        self._settings = settings = HeldSettings(partial(parts.load_settings, directory.config))
+        settings = partial(parts.load_settings, directory.config)
         self._limit = StoredLimit(directory)
         self._files = WorkspaceFiles(root, self._buffers, parts, settings, self._limit.current, self._opened)
         self.activity = Activity(self._announce)
@@ -324,9 +323,8 @@ class IndexedWorkspace:
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """See `sidecar.model.workspace.Workspace.search`."""
-        with self._settings.held():
-            self._live_update.consider_upgrade()
-            return self._queries.search(request, cancelled)
+        self._live_update.consider_upgrade()
+        return self._queries.search(request, cancelled)
 
     @counted
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:

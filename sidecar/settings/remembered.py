@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from sidecar.settings.load import Settings
@@ -33,33 +31,3 @@ class RememberedSettings:
         settings = self._read(config)
         self._known[config] = before, settings
         return settings
-
-
-class HeldSettings:
-    """Call it to get the settings of one index. Within `held`, a thread gets the same ones each time, so that one
-    request looks at the files once and obeys one version of them. Thread-safe."""
-
-    def __init__(self, current: Callable[[], Settings]) -> None:
-        self._current = current
-        self._of_thread = threading.local()
-
-    def __call__(self) -> Settings:
-        """The settings that this thread holds, else the current ones."""
-        holds: list[Settings] | None = getattr(self._of_thread, "holds", None)
-        if holds is None:
-            return self._current()
-        if not holds:
-            holds.append(self._current())
-        return holds[0]
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Within the block, this thread gets the settings that were current at its first call in it."""
-        if getattr(self._of_thread, "holds", None) is not None:
-            yield
-            return
-        self._of_thread.holds = []
-        try:
-            yield
-        finally:
-            self._of_thread.holds = None
