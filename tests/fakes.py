@@ -40,6 +40,7 @@ from sidecar.model.answers import (
     PatternReport,
     SearchAnswer,
     SearchRequest,
+    SnapshotOffer,
     SnapshotReport,
     StatusAnswer,
     SymbolHit,
@@ -86,6 +87,7 @@ class FakeWorkspace:
         confidence: float | None = None,
         default_alpha: float = 0.5,
         status_override: Callable[[StatusAnswer], StatusAnswer] = lambda status: status,
+        find_snapshot: Callable[[], SnapshotOffer | None] = lambda: None,
     ) -> None:
         self.files = dict(files or {})
         self.buffers: dict[str, str] = {}
@@ -100,6 +102,7 @@ class FakeWorkspace:
         self._confidence = confidence
         self._alpha = default_alpha
         self._override = status_override
+        self._find_snapshot = find_snapshot
         self._indexed: dict[str, str] | None = None
         self._building: tuple[int, int] | None = None
         self._generation = 0
@@ -126,6 +129,10 @@ class FakeWorkspace:
     ) -> SnapshotReport:
         self._check()
         return SnapshotReport(str(out / "0.zst"), "0" * 40, 1, len(self.files), len(self.files), 0)
+
+    def find_snapshot(self) -> SnapshotOffer | None:
+        self._check(may_be_missing=True)
+        return self._find_snapshot()
 
     def refresh(
         self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None

@@ -60,6 +60,7 @@ from sidecar.model.answers import (
     PatternReport,
     SearchAnswer,
     SearchRequest,
+    SnapshotOffer,
     SnapshotReport,
     StatusAnswer,
     SymbolsAnswer,
@@ -214,6 +215,11 @@ class IndexedWorkspace:
             if asked:
                 raise
             return None, source_error(error)
+
+    @counted
+    def find_snapshot(self) -> SnapshotOffer | None:
+        """See `sidecar.model.workspace.Workspace.find_snapshot`."""
+        return self._team.look()
 
     @counted
     def make_snapshot(

@@ -20,6 +20,7 @@ from sidecar.model.answers import (
     PatternReport,
     SearchAnswer,
     SearchRequest,
+    SnapshotOffer,
     SnapshotReport,
     StatusAnswer,
     SymbolsAnswer,
@@ -129,6 +130,13 @@ class Workspace(Protocol):
         team snapshots to begin with, "" the one of the settings: what the nearest of them holds takes the place of the
         index, which stays as it was if none fits. None: only a new index does, and only if the settings name a source.
         Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled; SnapshotUnusable if a snapshot was given.
+        """
+
+    def find_snapshot(self) -> SnapshotOffer | None:
+        """The team snapshot that a new index would start from; None if the settings name no source.
+
+        Asks the source and nobody else, reads its list alone, and gives a slow server up after seconds. Raises
+        SnapshotUnusable with the reason why there is none, DiskFull, PermissionDenied.
         """
 
     def make_snapshot(

@@ -22,13 +22,14 @@ from sidecar.engine.ingest.prepare import Recall, Recalled
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import Cancelled, DiskFull, IndexNotFound, SidecarError, SnapshotUnusable, disk_error
-from sidecar.model.answers import Origin, SnapshotReport
+from sidecar.model.answers import Origin, SnapshotOffer, SnapshotReport
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.settings.load import Settings
 from sidecar.shown import count
 from sidecar.small_files import TooLarge, read_small_file
 
 if TYPE_CHECKING:
+    from sidecar.parts.network import Slowest
     from sidecar.parts.team.heads import Head
     from sidecar.parts.team.history import History
     from sidecar.parts.team.places import SnapshotPlace
@@ -112,6 +113,25 @@ class TeamSnapshots:
 
     # ------------------------------------------------------------ starting from one
 
+    def look(self) -> SnapshotOffer | None:
+        """The snapshot that a new index would start from; None if no source is set. Reads the list of snapshots alone,
+        and gives a slow server up after seconds.
+
+        Raises SnapshotUnusable with the reason why there is none, and what the parts raise.
+        """
+        from sidecar.parts.team.places import QUICK
+
+        settings = self._files.settings()
+        if not settings.snapshot_source:
+            return None
+        history = self._history()
+        source = self._allowed(settings.snapshot_source, settings, history)
+        with self._opened(source, settings, "", QUICK) as place:
+            chosen = self._chosen(place, history, settings)
+        head = chosen.head
+        branch = history.branch_with(head.commit)
+        return SnapshotOffer(head.commit, branch, chosen.ahead, head.made, head.size, head.files, source)
+
     def start(self, source: str, progress: Progress, stop: IsCancelled) -> tuple[Generation, str]:
         """A new generation, beside the current one, that holds what the nearest snapshot at `source` ("": where the
         setting says) has of this checkout; and a sentence about it.
@@ -123,9 +143,7 @@ class TeamSnapshots:
         if not named:
             raise SnapshotUnusable("No source is set; set snapshotSource, or name an address or a folder.")
         history = self._history()
-        place_name = self._resolved(named, history)
-        if "://" in place_name and settings.offline:
-            raise SnapshotUnusable("The setting offline forbids every network call, so no snapshot was asked for.")
+        place_name = self._allowed(named, settings, history)
         self._index.take_lease()
         with self._opened(place_name, settings, source) as place:
             chosen = self._chosen(place, history, settings)
@@ -246,6 +264,13 @@ class TeamSnapshots:
     ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
         return self._files.parts.preparers.recall_all(self._files.root, self._files.settings(), pieces)
 
+    def _allowed(self, source: str, settings: Settings, history: History) -> str:
+        """The place that `source` names in this repository. Raises SnapshotUnusable if it may not be asked."""
+        place = self._resolved(source, history)
+        if "://" in place and settings.offline:
+            raise SnapshotUnusable("The setting offline forbids every network call, so no snapshot was asked for.")
+        return place
+
     def _resolved(self, source: str, history: History) -> str:
         if "{repository}" not in source:
             return source
@@ -254,10 +279,12 @@ class TeamSnapshots:
         return source.replace("{repository}", repository)
 
     @contextmanager
-    def _opened(self, place: str, settings: Settings, typed: str) -> Iterator[SnapshotPlace]:
-        from sidecar.parts.team.places import opened
+    def _opened(
+        self, place: str, settings: Settings, typed: str, pace: Slowest | None = None
+    ) -> Iterator[SnapshotPlace]:
+        from sidecar.parts.team.places import PACE, opened
 
-        with opened(place, sign_in_for(place, settings), "The source" if typed else _SETTING) as found:
+        with opened(place, sign_in_for(place, settings), "The source" if typed else _SETTING, pace or PACE) as found:
             yield found
 
     def _downloads(self) -> Path:
