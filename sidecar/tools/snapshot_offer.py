@@ -6,7 +6,7 @@ No agent can call it: it is in no list of tools. Who makes an index takes the sn
 from __future__ import annotations
 
 from sidecar import shown
-from sidecar.errors import SidecarError
+from sidecar.errors import SidecarError, SnapshotUnusable
 from sidecar.tools.code_search import FAMILY
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
@@ -39,6 +39,8 @@ def find_snapshot(context: Context, params: FindSnapshotParams) -> OfferedSnapsh
     """Looks at the list of snapshots. That there is none that fits is no error."""
     try:
         found = context.workspace.find_snapshot()
+    except SnapshotUnusable as error:
+        return OfferedSnapshot(reason=shown.sentence(error.detail))
     except SidecarError as error:
         return OfferedSnapshot(reason=shown.sentence(error.message))
     if found is None:

@@ -16,6 +16,7 @@ from sidecar.errors import (
     Internal,
     InvalidParams,
     SidecarError,
+    SnapshotUnusable,
     UnknownTool,
     WorkspaceNotFound,
 )
@@ -319,5 +320,18 @@ def test_looks_for_snapshots_that_wait_hold_up_no_other_call() -> None:
         total, *offers = asyncio.run(look_and_search(service))
         assert total
         assert [offer.value for offer in offers if isinstance(offer, Done)] == [{}] * 2 * READERS
+    finally:
+        service.close()
+
+
+def test_that_no_snapshot_fits_is_an_answer_with_a_reason() -> None:
+    def none_fits() -> None:
+        raise SnapshotUnusable("None of the 3 snapshots fits.")
+
+    service = Service(FakeWorkspaces(FakeWorkspace(FILES, find_snapshot=none_fits)))
+    try:
+        found = service.call(FIND_SNAPSHOT, {}, workspace=ROOT)
+        assert isinstance(found, Done)
+        assert found.value == {"reason": "None of the 3 snapshots fits."}
     finally:
         service.close()
