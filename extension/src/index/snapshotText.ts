@@ -4,6 +4,9 @@ import type { OfferedSnapshot } from "../protocol.gen";
 import { Sentence, fromSidecar, said } from "../shown";
 import { ago } from "../time";
 
+/** Nobody has answered in time, so nothing is known of a source either. */
+export const UNKNOWN: OfferedSnapshot = { source: "" };
+
 export function hasOne(offer: OfferedSnapshot): boolean {
   return offer.commit !== undefined;
 }
@@ -14,6 +17,7 @@ export function offerText(name: string, offer: OfferedSnapshot, now: number): Se
   const { reason } = offer;
   if (reason !== undefined)
     return said`Index ${name} to search it by meaning? It stays on this machine. ${whyNone(reason)}`;
+  if (offer === UNKNOWN) return said`Index ${name} to search it by meaning? It stays on this machine.`;
   return said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`;
 }
 

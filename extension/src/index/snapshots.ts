@@ -1,12 +1,10 @@
 // The team snapshots that new indexes of the open folders would start from. Only the sidecar asks for them.
 import * as vscode from "vscode";
-import { asFailure } from "../failure";
 import type { OfferedSnapshot } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
-import { hasOne, startText } from "./snapshotText";
+import { UNKNOWN, hasOne, startText } from "./snapshotText";
 
 const PATIENCE_MS = 10_000;
-const NONE: OfferedSnapshot = {};
 
 export class Snapshots implements vscode.Disposable {
   private readonly looking = new Map<string, Promise<OfferedSnapshot>>();
@@ -65,8 +63,8 @@ export class Snapshots implements vscode.Disposable {
     const timer = setTimeout(() => tired.cancel(), PATIENCE_MS);
     try {
       return await this.sidecar.call("sidecar/findSnapshot", { workspace: folder }, tired.token);
-    } catch (error) {
-      return asFailure(error).code === "CANCELLED" ? { reason: "Their source does not answer." } : NONE;
+    } catch {
+      return UNKNOWN;
     } finally {
       clearTimeout(timer);
       tired.dispose();

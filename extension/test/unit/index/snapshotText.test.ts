@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { offerText, startText } from "../../../src/index/snapshotText";
+import { UNKNOWN, offerText, startText } from "../../../src/index/snapshotText";
 import { shown } from "../../../src/index/state";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
@@ -28,6 +28,8 @@ test("what is not known is left out: the branch, the time by a clock that is non
 test("without a source no network is promised, with one that has nothing the reason is told instead", () => {
   expect(offerText("rails", {}, NOW).text).toContain("no network is used");
   expect(startText({}, NOW)).toBeUndefined();
+  expect(startText(UNKNOWN, NOW)).toBeUndefined();
+  expect(offerText("rails", UNKNOWN, NOW).text).toMatch(/It stays on this machine\.$/);
   const without = offerText("rails", { reason: "There are no snapshots at https://ci.example.org." }, NOW).text;
   expect(without).toContain("No snapshot of your team's can be taken: There are no snapshots at");
   expect(without).not.toContain("no network");
