@@ -42,6 +42,7 @@ from sidecar.model.answers import (
     PatternReport,
     SearchAnswer,
     SearchRequest,
+    SnapshotOffer,
     SnapshotReport,
     SnapshotRequest,
     StatusAnswer,
@@ -89,6 +90,7 @@ class FakeWorkspace:
         confidence: float | None = None,
         default_alpha: float = 0.5,
         status_override: Callable[[StatusAnswer], StatusAnswer] = lambda status: status,
+        find_snapshot: Callable[[], SnapshotOffer | None] = lambda: None,
     ) -> None:
         self.files = dict(files or {})
         self.buffers: dict[str, str] = {}
@@ -103,6 +105,7 @@ class FakeWorkspace:
         self._confidence = confidence
         self._alpha = default_alpha
         self._override = status_override
+        self._find_snapshot = find_snapshot
         self._indexed: dict[str, str] | None = None
         self._building: tuple[int, int] | None = None
         self._generation = 0
@@ -127,6 +130,10 @@ class FakeWorkspace:
     def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:
         self._check()
         return SnapshotReport(str(request.out / "0.zst"), "0" * 40, 1, len(self.files), len(self.files), 0)
+
+    def find_snapshot(self) -> SnapshotOffer | None:
+        self._check(may_be_missing=True)
+        return self._find_snapshot()
 
     def refresh(
         self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None

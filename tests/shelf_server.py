@@ -20,7 +20,7 @@ class ShelfServer:
         self.held: dict[str, bytes] = {}
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         self.conditions = True
-        self.faults: dict[str, Callable[[BaseHTTPRequestHandler, bytes], None]] = {}
+        self.faults: dict[str, Callable[[BaseHTTPRequestHandler, bytes], object]] = {}
         self.before_put: Callable[[str], object] = lambda path: None
         self.lock = threading.Lock()
         self.source = ""

@@ -812,6 +812,19 @@ export interface SemanticResult {
   reason?: string;
 }
 
+export type FindSnapshotParams = Record<never, never>;
+
+export interface OfferedSnapshot {
+  source?: string;
+  commit?: string;
+  branch?: string;
+  ahead?: number;
+  made?: string;
+  bytes?: number;
+  files?: number;
+  reason?: string;
+}
+
 export interface ActivityParams {
   /** Only calls of the client with this name. */
   agent?: string;
@@ -958,6 +971,7 @@ export interface SidecarRequests {
   "sidecar/memoryFulltextSearch": { params: FulltextParams; result: MemorySearchResult };
   "sidecar/workspaceOverview": { params: OverviewParams; result: WorkspaceOverview };
   "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
+  "sidecar/findSnapshot": { params: FindSnapshotParams; result: OfferedSnapshot };
   "sidecar/activity": { params: ActivityParams; result: ActivityResult };
 }
 
@@ -999,4 +1013,5 @@ export const TOOLS = [
   { name: "memory_fulltext_search", method: "sidecar/memoryFulltextSearch", readOnly: true, asks: false },
   { name: "workspace_overview", method: "sidecar/workspaceOverview", readOnly: true, asks: false },
   { name: "search_query", method: "sidecar/searchQuery", readOnly: true, asks: false },
+  { name: "find_snapshot", method: "sidecar/findSnapshot", readOnly: true, asks: false },
 ] as const;

@@ -4,6 +4,7 @@ LSP = frozenset(
     {
         "sidecar/explainPath",
         "sidecar/findSimilar",
+        "sidecar/findSnapshot",
         "sidecar/getConfig",
         "sidecar/getIndexStatus",
         "sidecar/memoryFulltextSearch",

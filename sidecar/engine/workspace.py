@@ -61,6 +61,7 @@ from sidecar.model.answers import (
     PatternReport,
     SearchAnswer,
     SearchRequest,
+    SnapshotOffer,
     SnapshotReport,
     SnapshotRequest,
     StatusAnswer,
@@ -216,6 +217,11 @@ class IndexedWorkspace:
             if asked:
                 raise
             return None, source_error(error)
+
+    @counted
+    def find_snapshot(self) -> SnapshotOffer | None:
+        """See `sidecar.model.workspace.Workspace.find_snapshot`."""
+        return self._team.look()
 
     @counted
     def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:

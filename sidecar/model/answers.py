@@ -191,6 +191,21 @@ class SnapshotReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotOffer:
+    """The team snapshot that a new index would start from: its commit, the branch that this one belongs to (empty if
+    that is not known), how many commits HEAD is ahead of it, when it was made (ISO 8601, by its maker's clock), its
+    size in bytes, how many files it holds, its source."""
+
+    commit: str
+    branch: str
+    ahead: int
+    made: str
+    size: int
+    files: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """The team snapshot that an index started from: its commit, the time when it was made (ISO 8601, by its maker's
     clock), its source, how many files it contained and how many of them were taken over."""

@@ -20,6 +20,7 @@ from sidecar.model.answers import (
     PatternReport,
     SearchAnswer,
     SearchRequest,
+    SnapshotOffer,
     SnapshotReport,
     SnapshotRequest,
     StatusAnswer,
@@ -132,6 +133,13 @@ class Workspace(Protocol):
         stays as it was if none fits. If it is None, only a new index starts from a snapshot, and only if the settings
         name a source. Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled; SnapshotUnusable if
         `snapshot` was given.
+        """
+
+    def find_snapshot(self) -> SnapshotOffer | None:
+        """The team snapshot that a new index would start from; None if the settings name no source.
+
+        Asks the source and nobody else, reads its list alone, and gives a slow server up after seconds. Raises
+        SnapshotUnusable with the reason why there is none, DiskFull, PermissionDenied.
         """
 
     def make_snapshot(self, request: SnapshotRequest, progress: Progress, cancelled: IsCancelled) -> SnapshotReport:

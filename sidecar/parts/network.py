@@ -51,10 +51,11 @@ class Expected:
 @dataclass(frozen=True, slots=True)
 class Slowest:
     """The slowest download that is waited for: after `grace_s` seconds it has to have brought `bytes_per_s` on average.
-    0 bytes: any."""
+    0 bytes: any. A server may say nothing for `silent_s` seconds."""
 
     grace_s: float = 30.0
     bytes_per_s: float = 0.0
+    silent_s: float = _READ_S
 
 
 class Answer(NamedTuple):
@@ -114,7 +115,7 @@ class Server:
                     **sign_in,
                     **self._way.headers,
                 },
-                timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S),
+                timeout=httpx2.Timeout(self._way.pace.silent_s, connect=min(_CONNECT_S, self._way.pace.silent_s)),
                 follow_redirects=True,
                 max_redirects=_MAX_REDIRECTS,
                 event_hooks={"request": [check]},

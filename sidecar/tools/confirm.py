@@ -23,7 +23,7 @@ from sidecar.tools.word import PERSON, Caller
 
 _LOOK_S = 0.05
 """Interval between checks whether a call that waits for an answer has been cancelled."""
-ASKED_BY_EDITORS_THEMSELVES = frozenset({"get_index_status", "get_config"})
+ASKED_BY_EDITORS_THEMSELVES = frozenset({"get_index_status", "get_config", "find_snapshot"})
 
 
 def nothing_given(question: Question) -> Answer | None:

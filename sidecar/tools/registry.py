@@ -20,6 +20,7 @@ from sidecar.tools import (
     overview,
     search_index,
     semantic,
+    snapshot_offer,
 )
 from sidecar.tools.spec import ToolSpec
 
@@ -88,6 +89,9 @@ def _advice(name: str) -> str:
     nearest = get_close_matches(name, TOOLSETS, n=1, cutoff=0.5)
     return f"Did you mean {nearest[0]}?" if nearest else f"Known toolsets: {', '.join(TOOLSETS)}, all."
 
+
+FOR_EDITORS: tuple[ToolSpec, ...] = (snapshot_offer.FIND_SNAPSHOT,)
+"""Requests of editors. They belong to no toolset, and nobody else is offered them."""
 
 DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)
 """The tools that an agent gets if no setting or option chooses toolsets."""

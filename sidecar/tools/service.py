@@ -33,6 +33,8 @@ from sidecar.tools.wording import Door, Wording
 T = TypeVar("T")
 
 READERS = 4
+WAITING = 2
+"""Threads for tools that run apart."""
 QUESTION_SECONDS = float(DEFAULTS["questionSeconds"])
 
 
@@ -105,6 +107,7 @@ class Service:
         names = [tool.name for tool in tools]
         self.wordings: Mapping[Door, Wording] = {door: Wording(door, names) for door in get_args(Door)}
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sidecar-read")
+        self._waiting = ThreadPoolExecutor(WAITING, thread_name_prefix="sidecar-wait")
         self._writers: dict[str, ThreadPoolExecutor] = {}
         self._writers_lock = make_lock(Rank.TOOL_WRITERS)
 
@@ -194,9 +197,10 @@ class Service:
     ) -> Done | Question:
         """Like `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
 
-        Read-only tools and those marked `alongside` share a pool of threads; the others run one at a time per
-        workspace. Validation and the question always run in the shared pool, so that a second `create_index` is refused
-        at once instead of waiting for the first. `progress` is called from the tool's thread.
+        Read-only tools and those marked `alongside` share a pool of threads, those marked `apart` another one; the
+        others run one at a time per workspace. Validation and the question always run in the pool of readers, so that a
+        second `create_index` is refused at once instead of waiting for the first. `progress` is called from the tool's
+        thread.
         """
         stop = threading.Event()
         say = self.wordings[door]
@@ -214,8 +218,7 @@ class Service:
             gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, gate, self._veil)
             if isinstance(gated, Question):
                 return gated
-            at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
-            pool = self._readers if at_once else self._writer(workspace)
+            pool = self._pool(gated, workspace)
 
             def finish() -> Done:
                 return _finish(gated, self._veil)
@@ -233,12 +236,18 @@ class Service:
     def close(self) -> None:
         """Refuses further calls, closes every workspace and waits for the running calls to end."""
         with self._writers_lock:
-            pools = [self._readers, *self._writers.values()]
+            pools = [self._readers, self._waiting, *self._writers.values()]
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
         self._workspaces.close()
         for pool in pools:
             pool.shutdown(wait=True)
+
+    def _pool(self, gated: _Gated, root: str) -> ThreadPoolExecutor:
+        if gated.meant.apart:
+            return self._waiting
+        at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
+        return self._readers if at_once else self._writer(root)
 
     def _writer(self, root: str) -> ThreadPoolExecutor:
         with self._writers_lock:

@@ -94,6 +94,7 @@ class ToolSpec:
     return instead of `result`, such as the compact form of a search. `described_in` is the name of the description
     file, without `.md`, if it differs from `name`. `rest` are further paths that answer GET; a path that two enabled
     tools claim belongs to the one listed later. `alongside`: the tool writes, but can run during a build of the index.
+    `apart`: the tool may wait for another machine, so it runs in threads of its own, and no search waits for it.
     `meaning` chooses between two tools that share a name, by the arguments.
     """
 
@@ -114,6 +115,7 @@ class ToolSpec:
     dialect: Dialect = CODE_SEARCH
     described_in: str = ""
     alongside: bool = False
+    apart: bool = False
     rest: tuple[str, ...] = ()
     meaning: Meaning | None = None
 

@@ -216,6 +216,19 @@ def test_a_source_that_is_neither_https_nor_a_folder_is_refused(source: str) -> 
         stack.enter_context(opened(source, "", "snapshotSource")).heads()
 
 
+def test_a_server_that_says_nothing_is_given_up_after_the_time_of_the_caller(server: ShelfServer) -> None:
+    over = threading.Event()
+    server.faults["heads.json"] = lambda handler, _: over.wait(60)
+    try:
+        with (
+            opened(server.source, "", "snapshotSource", Slowest(silent_s=0.1)) as place,
+            pytest.raises(SnapshotUnusable, match="timed out"),
+        ):
+            place.heads()
+    finally:
+        over.set()
+
+
 def test_a_sign_in_goes_with_every_request(server: ShelfServer, tmp_path: Path) -> None:
     with opened(server.source, "Bearer t", "snapshotSource") as place:
         place.put(file_of(tmp_path), head())

@@ -73,6 +73,14 @@ def test_every_tool_is_announced_as_a_request_and_as_a_command(client: LspClient
         assert result["totalResults"] == 1
 
 
+def test_an_editor_asks_for_a_snapshot_by_a_request_that_is_no_tool(client: LspClient, folder: Path) -> None:
+    capabilities = client.start(folder)["capabilities"]
+    assert "sidecar/findSnapshot" in capabilities["experimental"]["sidecar"]["requests"]
+    assert "find_snapshot" not in capabilities["executeCommandProvider"]["commands"]
+    assert client.request("sidecar/findSnapshot") == {}
+    assert client.request("sidecar/activity", {})["entries"] == []
+
+
 def test_a_command_with_wrong_arguments_is_refused(client: LspClient, folder: Path) -> None:
     client.start(folder)
     wrong: list[Any] = [

@@ -16,6 +16,7 @@ from sidecar.errors import (
     Internal,
     InvalidParams,
     SidecarError,
+    SnapshotUnusable,
     UnknownTool,
     WorkspaceNotFound,
 )
@@ -23,6 +24,7 @@ from sidecar.tools.confirm import call_with_questions, call_with_questions_sync
 from sidecar.tools.refresh import REFRESH
 from sidecar.tools.registry import tools_of
 from sidecar.tools.service import READERS, Done, Service
+from sidecar.tools.snapshot_offer import FIND_SNAPSHOT
 from sidecar.tools.spec import Answer, Question
 from sidecar.tools.word import Confirm, Words
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -294,3 +296,43 @@ def test_refresh_translates_what_the_engine_raises() -> None:
     with pytest.raises(SidecarError):
         service.call(REFRESH, {}, workspace=ROOT)
     service.close()
+
+
+def test_looks_for_snapshots_that_wait_hold_up_no_other_call() -> None:
+    over = threading.Event()
+
+    def never_answers() -> None:
+        assert over.wait(60)
+
+    workspace = indexed(FakeWorkspace(FILES, find_snapshot=never_answers))
+
+    async def look_and_search(service: Service) -> list[object]:
+        looks = [asyncio.ensure_future(service.acall(FIND_SNAPSHOT, {}, workspace=ROOT)) for _ in range(2 * READERS)]
+        try:
+            found = await asyncio.wait_for(service.acall("search_code", {"query": "alpha"}, workspace=ROOT), 30)
+            assert not any(look.done() for look in looks)
+        finally:
+            over.set()
+        assert isinstance(found, Done)
+        return [found.value["totalResults"], *(await asyncio.gather(*looks))]
+
+    service = Service(FakeWorkspaces(workspace))
+    try:
+        total, *offers = asyncio.run(look_and_search(service))
+        assert total
+        assert [offer.value for offer in offers if isinstance(offer, Done)] == [{}] * 2 * READERS
+    finally:
+        service.close()
+
+
+def test_that_no_snapshot_fits_is_an_answer_with_a_reason() -> None:
+    def none_fits() -> None:
+        raise SnapshotUnusable("None of the 3 snapshots fits.")
+
+    service = Service(FakeWorkspaces(FakeWorkspace(FILES, find_snapshot=none_fits)))
+    try:
+        found = service.call(FIND_SNAPSHOT, {}, workspace=ROOT)
+        assert isinstance(found, Done)
+        assert found.value == {"reason": "None of the 3 snapshots fits."}
+    finally:
+        service.close()

@@ -6,7 +6,7 @@ import type { Features } from "../features";
 import type { BuildStats, CreateResult, ReindexResult } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
 import { adviceForError } from "../search/advice";
-import { fromSidecar, said } from "../shown";
+import { type Sentence, fromSidecar, said } from "../shown";
 import { tell } from "../tell";
 import { duration } from "../time";
 import type { Builds } from "./builds";
@@ -59,13 +59,19 @@ async function build(sidecar: Sidecar, builds: Builds, deed: "create" | "reindex
   );
   if (result.status === "cancelled") return;
   const chosen = await tell.info(
-    said`${folder.name} is indexed: ${fromSidecar(summary(result.stats, result.docsStats?.filesIndexed ?? 0))}.`,
+    said`${folder.name} is indexed: ${fromSidecar(summary(result.stats, result.docsStats?.filesIndexed ?? 0))}.${notice(result)}`,
     "Search Code",
     "Show Index Status",
   );
   if (chosen === "Search Code") await vscode.commands.executeCommand("sidecar.searchCode");
   if (chosen === "Show Index Status")
     await vscode.commands.executeCommand("sidecar.showIndexStatus", folder.uri.toString());
+}
+
+/** Such as what a new index started from, or why it did not. */
+function notice(result: CreateResult | ReindexResult): Sentence {
+  const message = "message" in result ? result.message : undefined;
+  return fromSidecar(message === undefined ? "" : ` ${message}`);
 }
 
 function summary(stats: BuildStats, docs: number): string {

@@ -2,6 +2,7 @@
 import { counted, grouped } from "../counts";
 import { type Html, html } from "../html";
 import type { IndexStatus, Withheld } from "../protocol.gen";
+import { visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 import { ruleText } from "./rules";
@@ -10,6 +11,7 @@ import {
   conditionOf,
   deviceText,
   modelName,
+  originText,
   percentWithVectors,
   upgradeText,
   shown,
@@ -74,7 +76,7 @@ export function contentOf(subject: Subject, now: number): Html {
       <nav aria-label="Actions">${subject.trusted ? actions(condition, subject) : [TRUST]}</nav>
     </header>
     ${condition === "indexing" ? progressBar(status) : undefined}
-    ${known ? html`${cards(status, now)} ${columns(status, subject.uri)}` : undefined} ${places(status)}
+    ${known ? html`${cards(status, now)} ${columns(status, subject.uri)}` : undefined} ${places(status, now)}
   `;
 }
 
@@ -265,10 +267,11 @@ function pathItem(path: string, reason: string, uri: string): Html {
   </li>`;
 }
 
-function places({ indexPath, configPath }: Partial<IndexStatus>): Html {
+function places({ indexPath, configPath, origin }: Partial<IndexStatus>, now: number): Html {
   if (indexPath === undefined) return html``;
   return html`<footer>
     <p>Index: <code>${indexPath}</code></p>
+    ${origin === undefined ? undefined : html`<p>Started from: ${visible(originText(origin, now))}</p>`}
     ${configPath === undefined ? undefined : html`<p>Config: <code>${configPath}</code></p>`}
   </footer>`;
 }

@@ -5,6 +5,7 @@ import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
 import { documentOf } from "./frame";
 import { contentOf } from "./page";
+import type { Snapshots } from "./snapshots";
 
 const TITLE = "Sidecar Index";
 const COMMANDS = [
@@ -24,11 +25,18 @@ export class StatusPanels implements vscode.Disposable {
   constructor(
     private readonly sidecar: Sidecar,
     private readonly builds: Builds,
+    private readonly snapshots: Snapshots,
     private readonly icon: { light: vscode.Uri; dark: vscode.Uri },
   ) {}
 
   async show(folder: vscode.WorkspaceFolder): Promise<void> {
-    this.panel ??= new StatusPanel(this.sidecar, this.builds, this.icon, () => (this.panel = undefined));
+    this.panel ??= new StatusPanel(
+      this.sidecar,
+      this.builds,
+      this.snapshots,
+      this.icon,
+      () => (this.panel = undefined),
+    );
     await this.panel.show(folder);
   }
 
@@ -52,6 +60,7 @@ class StatusPanel implements vscode.Disposable {
   constructor(
     private readonly sidecar: Sidecar,
     private readonly builds: Builds,
+    private readonly snapshots: Snapshots,
     icon: { light: vscode.Uri; dark: vscode.Uri },
     closed: () => void,
   ) {
@@ -60,6 +69,7 @@ class StatusPanel implements vscode.Disposable {
       sidecar.onStatus(() => this.render()),
       sidecar.onDidChangeState(() => this.render()),
       builds.onDidChange(() => this.render()),
+      snapshots.onDidChange(() => this.render()),
       this.panel.onDidChangeViewState(() => this.moved()),
       this.panel.onDidDispose(() => {
         for (const listener of this.listeners) listener.dispose();
@@ -110,9 +120,10 @@ class StatusPanel implements vscode.Disposable {
   }
 
   private subject(folder: vscode.WorkspaceFolder, status: Parameters<typeof contentOf>[0]["status"]) {
-    const { state, problem } = this.sidecar;
+    const { state } = this.sidecar;
     const { isTrusted: trusted } = vscode.workspace;
     const uri = folder.uri.toString();
+    const problem = this.sidecar.problem ?? this.snapshots.says(uri, Date.now());
     return { folder: folder.name, uri, state, problem, trusted, status, building: this.builds.has(uri) };
   }
 

@@ -5,6 +5,7 @@ import { Builds } from "./builds";
 import { registerCommands } from "./commands";
 import { folderFor } from "./folders";
 import { StatusPanels } from "./panel";
+import { Snapshots } from "./snapshots";
 import { StatusItem } from "./statusItem";
 import { Welcome } from "./welcome";
 
@@ -12,11 +13,13 @@ export function register(features: Features): vscode.Disposable[] {
   const icon = (name: string) => vscode.Uri.joinPath(features.extension.extensionUri, "media", name);
   const builds = new Builds();
   const icons = { light: icon("tab-light.svg"), dark: icon("tab-dark.svg") };
-  const panels = new StatusPanels(features.sidecar, builds, icons);
+  const snapshots = new Snapshots(features.sidecar);
+  const panels = new StatusPanels(features.sidecar, builds, snapshots, icons);
   return [
     builds,
-    new StatusItem(features.sidecar, builds),
-    new Welcome(features),
+    snapshots,
+    new StatusItem(features.sidecar, builds, snapshots),
+    new Welcome(features, snapshots),
     panels,
     vscode.commands.registerCommand("sidecar.showIndexStatus", async (given?: unknown) => {
       const folder = await folderFor(given);

@@ -1,9 +1,10 @@
 // What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
 import { counted, grouped } from "../counts";
-import type { IndexStatus, StatusUpgrade } from "../protocol.gen";
+import type { IndexStatus, StatusOrigin, StatusUpgrade } from "../protocol.gen";
 import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
+import { agoText } from "./snapshotText";
 
 /**
  * What a person sees of an index; `stale` and `partial` are distinguished from `ready`. `unfinished`: its first building
@@ -83,7 +84,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "database",
     text: () => "Not indexed",
     severity: "none",
-    says: "This folder has no index yet. Making one takes seconds to minutes, on this machine alone.",
+    says: "This folder has no index yet. Making one takes seconds to minutes, on this machine.",
   },
   indexing: { icon: "sync~spin", text: indexingText, severity: "none", says: "Searches already find what is indexed." },
   partial: {
@@ -125,7 +126,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
   ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is up to date." },
 };
 
-/** `problem`: why the sidecar is not running. `now` in milliseconds since the epoch. */
+/** `problem`: why the sidecar is not running, or what else is to be said of the index. `now` in milliseconds since the epoch. */
 export function shown(state: State, status: Facts | undefined, problem: string | undefined, now: number): Shown {
   const condition = conditionOf(state, status);
   const look = LOOKS[condition];
@@ -176,6 +177,7 @@ function rowsOf(facts: Facts, now: number): [string, string][] {
     ...optional("Next model", facts.modelUpgrade, upgradeText),
     ...optional("Device", facts.device, deviceText),
     ...optional("Size", facts.storageSize, sizeText),
+    ...optional("Started from", facts.origin, (origin) => originText(origin, now)),
     ...optional("Updated", facts.lastUpdated, (time) => ago(Date.parse(time), now)),
   ];
 }
@@ -189,6 +191,11 @@ export function upgradeText({ model, percent, total, secondsLeft, note }: Status
   const left = secondsLeft === undefined ? "" : `, ${duration(secondsLeft)} left`;
   const why = note === undefined ? "" : ` (${note})`;
   return `${modelName(model)}: ${percent} % of ${counted(total, "chunk")}${left}${why}`;
+}
+
+/** `snapshot of commit 0123456789, made 2 h ago at https://ci.example.org: 980 of 982 files` */
+export function originText({ commit, made, source, files, taken }: StatusOrigin, now: number): string {
+  return `snapshot of commit ${commit.slice(0, 10)}, made${agoText(made, now)} at ${source}: ${grouped(taken)} of ${counted(files, "file")}`;
 }
 
 /** Without the digest that tells versions of one model apart. */

@@ -4,6 +4,7 @@ import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
 import { openFolders } from "./folders";
 import { offersFor } from "./offers";
+import type { Snapshots } from "./snapshots";
 import { type Shown, shown } from "./state";
 
 const BACKGROUNDS: Readonly<Record<Shown["severity"], string | undefined>> = {
@@ -20,6 +21,7 @@ export class StatusItem implements vscode.Disposable {
   constructor(
     private readonly sidecar: Sidecar,
     private readonly builds: Builds,
+    private readonly snapshots: Snapshots,
   ) {
     this.item.name = "Sidecar";
     const render = () => this.render();
@@ -27,6 +29,7 @@ export class StatusItem implements vscode.Disposable {
       sidecar.onStatus(render),
       sidecar.onDidChangeState(render),
       builds.onDidChange(render),
+      snapshots.onDidChange(render),
       vscode.window.onDidChangeActiveTextEditor(render),
       vscode.workspace.onDidChangeWorkspaceFolders(render),
     ];
@@ -43,8 +46,7 @@ export class StatusItem implements vscode.Disposable {
     const folder = currentFolder();
     const uri = folder?.uri.toString();
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
-    const settingUp = sidecar.step === undefined ? undefined : `Sidecar is being set up. ${sidecar.step}`;
-    const view = shown(sidecar.state, status, settingUp ?? sidecar.problem, Date.now());
+    const view = shown(sidecar.state, status, this.more(uri), Date.now());
     // Writing the same again would close what somebody reads while hovering over the item.
     const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri)]);
     if (now === this.last) return;
@@ -58,6 +60,12 @@ export class StatusItem implements vscode.Disposable {
     item.command = this.command(view, uri);
     if (folder === undefined) item.hide();
     else item.show();
+  }
+
+  private more(uri: string | undefined): string | undefined {
+    const { step, problem } = this.sidecar;
+    if (step !== undefined) return `Sidecar is being set up. ${step}`;
+    return problem ?? this.snapshots.says(uri, Date.now());
   }
 
   private isBuilding(uri: string | undefined): boolean {

@@ -2,8 +2,9 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { FolderStatus } from "../sidecar";
-import { said } from "../shown";
 import { tell } from "../tell";
+import { hasOne, offerText } from "./snapshotText";
+import type { Snapshots } from "./snapshots";
 
 const ASKED = "sidecar.offeredIndex";
 
@@ -11,7 +12,10 @@ export class Welcome implements vscode.Disposable {
   private readonly listener: vscode.Disposable;
   private readonly known = new Set<string>();
 
-  constructor(private readonly features: Features) {
+  constructor(
+    private readonly features: Features,
+    private readonly snapshots: Snapshots,
+  ) {
     this.listener = features.sidecar.onStatus((status) => void this.heard(status));
   }
 
@@ -28,13 +32,10 @@ export class Welcome implements vscode.Disposable {
     this.known.add(uri);
     if (status !== "not_found" || !first || never.includes(uri) || (await isEmpty(uri))) return;
     const name = workspace.slice(workspace.lastIndexOf("/") + 1);
-    const chosen = await tell.info(
-      said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`,
-      "Create Index",
-      "Not Now",
-      "Never for This Folder",
-    );
-    if (chosen === "Create Index") await vscode.commands.executeCommand("sidecar.createIndex", uri);
+    const offer = await this.snapshots.look(uri);
+    const yes = hasOne(offer) ? "Use Snapshot" : "Create Index";
+    const chosen = await tell.info(offerText(name, offer, Date.now()), yes, "Not Now", "Never for This Folder");
+    if (chosen === yes) await vscode.commands.executeCommand("sidecar.createIndex", uri);
     if (chosen === "Never for This Folder") await workspaceState.update(ASKED, [...never, uri]);
   }
 }

@@ -2,10 +2,9 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { CODE_SERVER, NODE, PROBE, SIDECAR, VSCE, VSIX } from "./places";
+import { CODE_SERVER, HOMES, NODE, PROBE, SIDECAR, VSCE, VSIX } from "./places";
 import { copyWorkspace, indexOnce, makeWorkspace } from "./workspace";
 
 export interface EditorOptions {
@@ -170,7 +169,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
  */
 function newHome(): string {
   for (let number = 1; ; number++) {
-    const root = join(tmpdir(), number === 1 ? "ada" : `ada${number}`);
+    const root = join(HOMES, number === 1 ? "ada" : `ada${number}`);
     try {
       mkdirSync(root);
       return root;

@@ -1,7 +1,28 @@
-// Several folders in one window.
-import { expect, test } from "./test";
+// Several folders in one window, one folder in each of several windows, a folder without git, and no folder at all.
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "@playwright/test";
+import { expect, test, Window } from "./test";
+import { indexWorkspace, makeWorkspace } from "./workspace";
 
+const QUESTION = "send a message over a websocket";
+const INDEXING_MS = 300_000;
 test.use({ editorOptions: { second: "uvicorn" } });
+
+/** One more window of the same editor, on what `asked` says in its address. */
+async function another(window: Window, browser: Browser, asked: string): Promise<Window> {
+  const { editor } = window;
+  const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });
+  return new Window(page, { ...editor, url: `http://127.0.0.1:${editor.port}/?${asked}` });
+}
+
+async function inWindow(window: Window, browser: Browser, folder: string): Promise<Window> {
+  const times = window.timesStarted();
+  const opened = await another(window, browser, `folder=${encodeURIComponent(join(window.editor.root, folder))}`);
+  await opened.open(false);
+  await opened.sidecarRuns(times + 1);
+  return opened;
+}
 
 test("each folder has its MCP server, one search covers them all", async ({ window }) => {
   expect(window.editor.processes("--stdio")).toHaveLength(1);
@@ -10,8 +31,71 @@ test("each folder has its MCP server, one search covers them all", async ({ wind
     await expect(window.rows.filter({ hasText: `Sidecar (${name})` })).toBeVisible();
   await window.page.keyboard.press("Escape");
 
-  await window.search("send a message over a websocket");
+  await window.search(QUESTION);
   await expect(window.rows.filter({ hasText: "uvicorn" }).first()).toBeVisible();
   await expect(window.rows.filter({ hasText: "starlette" }).first()).toBeVisible();
   await window.picture("folders");
+});
+
+test("two windows on two folders share one process, and neither sees or loses what is the other's", async ({
+  window,
+  browser,
+}) => {
+  const [one, other] = [await inWindow(window, browser, "starlette"), await inWindow(window, browser, "uvicorn")];
+  expect(window.editor.processes("daemon run")).toHaveLength(1);
+  for (const [mine, own, foreign] of [
+    [one, "starlette", "uvicorn"],
+    [other, "uvicorn", "starlette"],
+  ] as const) {
+    await mine.search(QUESTION);
+    await expect(mine.rows.filter({ hasText: `${own}/` }).first()).toBeVisible();
+    await expect(mine.rows.filter({ hasText: `${foreign}/` })).toHaveCount(0);
+    await mine.page.keyboard.press("Escape");
+  }
+  await other.command("Sidecar: Delete Index");
+  await expect(other.title).toContainText('Delete the search index of "uvicorn"');
+  await other.choose("Delete index");
+  await other.notice("has been deleted. Your files were not touched.");
+  await expect(other.statusItem("Not indexed")).toBeVisible();
+  await other.searchSays(QUESTION, "This folder is not indexed yet");
+  await expect(one.question(/Delete|deleted/)).toHaveCount(0);
+  await expect(one.statusItem("Not indexed")).toHaveCount(0);
+  await one.search(QUESTION);
+  await expect(one.rows.filter({ hasText: "starlette/" }).first()).toBeVisible();
+  for (const { page } of [one, other]) await page.close();
+  indexWorkspace(window.editor.program, join(window.editor.root, "uvicorn"), window.editor.env);
+});
+
+test("a folder without git is offered an index, and what is written there later is found", async ({
+  window,
+  browser,
+}) => {
+  const folder = join(window.editor.root, "plain");
+  makeWorkspace(folder, "anyio", 2000);
+  rmSync(join(folder, ".git"), { recursive: true });
+  const plain = await inWindow(window, browser, "plain");
+  await plain.answer("to search it by meaning", "Create Index");
+  await plain.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
+  await plain.search("run a function in a worker thread");
+  await expect(plain.rows.filter({ hasText: "anyio" }).first()).toBeVisible();
+  await plain.page.keyboard.press("Escape");
+  writeFileSync(join(folder, "heron.py"), "def count_the_herons():\n    return 3\n");
+  await plain.searchSays("count the herons", "heron.py");
+  await plain.page.close();
+});
+
+test("without a folder nothing is started, and what is asked for offers to open one", async ({ window, browser }) => {
+  const before = window.editor.processes("--stdio");
+  const empty = await another(window, browser, "ew=true");
+  await empty.open(false);
+  await empty.searchSays(QUESTION, "There is no folder to search");
+  await empty.page.keyboard.press("Escape");
+  await empty.openView();
+  const view = empty.page.locator(".part.sidebar");
+  await expect(view).toContainText("Open a folder to search its code.");
+  await expect(view.getByRole("button", { name: "Open Folder" }).first()).toBeVisible();
+  await expect(empty.statusItem("Not indexed")).toHaveCount(0);
+  await expect(empty.notices.filter({ hasText: "to search it by meaning" })).toHaveCount(0);
+  expect(window.editor.processes("--stdio")).toEqual(before);
+  await empty.page.close();
 });

@@ -1,5 +1,6 @@
 // Where things are in the checkout.
 import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -7,6 +8,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const CHECKOUT = join(here, "../../..");
 export const VSIX = process.env["SIDECAR_VSIX"] ?? join(CHECKOUT, "extension/build/sidecar.vsix");
 export const PICTURES = process.env["SIDECAR_PICTURES"] ?? join(CHECKOUT, "extension/build/pictures");
+/** Where each editor has its home. Its path is on pictures. */
+export const HOMES = process.env["SIDECAR_HOMES"] ?? tmpdir();
 /** Indexes that the tests of one run share: Playwright empties this folder before the next. */
 export const MADE = join(CHECKOUT, "extension/build/e2e/indexes");
 /** Another one than the checkout's may be tested. */

@@ -18,6 +18,7 @@ from sidecar.settings.load import Settings
 from sidecar.small_files import TooLarge, read_small_file
 
 if TYPE_CHECKING:
+    from sidecar.parts.network import Slowest
     from sidecar.parts.team.heads import Stored
     from sidecar.parts.team.history import History
     from sidecar.parts.team.places import SnapshotPlace
@@ -41,15 +42,16 @@ class Sources:
         return History(self._files.root)
 
     @contextmanager
-    def opened(self, named: str, setting: str) -> Iterator[SnapshotPlace]:
-        """The place of this name, an address or a folder. `setting` is where the user has named it."""
-        from sidecar.parts.team.places import opened
+    def opened(self, named: str, setting: str, pace: Slowest | None = None) -> Iterator[SnapshotPlace]:
+        """The place of this name, an address or a folder. `setting` is where the user has named it; a server slower
+        than `pace` is given up."""
+        from sidecar.parts.team.places import PACE, opened
 
         settings = self._files.settings()
         place = self._resolved(named)
         if "://" in place and settings.offline:
             raise SnapshotUnusable("The setting offline forbids every network call, so no snapshot was asked for.")
-        with opened(place, sign_in_for(place, settings), setting) as found:
+        with opened(place, sign_in_for(place, settings), setting, pace or PACE) as found:
             yield found
 
     def _resolved(self, named: str) -> str:

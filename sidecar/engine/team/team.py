@@ -22,13 +22,15 @@ from sidecar.engine.team.bases import KeptBases, check_headers
 from sidecar.engine.team.choosing import Choice, check_signatures, choose
 from sidecar.engine.team.sources import Sources
 from sidecar.errors import Cancelled, IndexNotFound, SidecarError, SnapshotUnusable, disk_error
-from sidecar.model.answers import Origin, SnapshotReport, SnapshotRequest
+from sidecar.model.answers import Origin, SnapshotOffer, SnapshotReport, SnapshotRequest
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.settings.load import Settings
 from sidecar.shown import count
 
 if TYPE_CHECKING:
     from sidecar.engine.team.held import Unpacked
+    from sidecar.parts.team.heads import Head
+    from sidecar.parts.team.places import SnapshotPlace
 
 _SETTING = "snapshotSource"
 
@@ -76,6 +78,24 @@ class TeamSnapshots:
 
     # ------------------------------------------------------------ starting from one
 
+    def look(self) -> SnapshotOffer | None:
+        """The snapshot that a new index would start from; None if no source is set. Reads the list of snapshots alone,
+        and gives a slow server up after seconds.
+
+        Raises SnapshotUnusable with the reason why there is none, and what the parts raise.
+        """
+        from sidecar.parts.team.places import QUICK
+
+        settings = self._files.settings()
+        if not settings.snapshot_source:
+            return None
+        with self._sources.opened(settings.snapshot_source, _SETTING, QUICK) as place:
+            chosen = self._nearest(place, place.heads(), settings)
+        head = chosen.head
+        branch = self._sources.history().branch_with(head.commit)
+        size = sum(file.size for file in head.needs if not self._sources.bases.has(file.sha256))
+        return SnapshotOffer(head.commit, branch, chosen.ahead, head.made, size, head.files, place.name)
+
     def start(self, source: str, progress: Progress, stop: IsCancelled) -> tuple[Generation, str]:
         """A new generation, beside the current one, that holds what the nearest snapshot at `source` ("": where the
         setting says) has of this checkout; and a sentence about it.
@@ -89,8 +109,7 @@ class TeamSnapshots:
         with self._sources.opened(named, "The source" if source else _SETTING) as place:
             self._index.take_lease()
             heads = place.heads()
-            chosen = choose(heads, place.name, self._sources.history(), self._kinds(settings), self._sources.bases)
-            check_signatures(chosen.head, settings.snapshot_key)
+            chosen = self._nearest(place, heads, settings)
             folder = self._downloads()
             with self._left_for_later(settled=False):
                 files = self._sources.fetch(place, chosen.head.needs, folder, progress, stop)
@@ -142,6 +161,12 @@ class TeamSnapshots:
             f"It started from the snapshot of commit {head.commit[:10]}{behind}: {adopted.taken:,} of"
             f" {count(adopted.files, 'file')} were taken over."
         )
+
+    def _nearest(self, place: SnapshotPlace, heads: Sequence[Head], settings: Settings) -> Choice:
+        """The one to take of the snapshots that this place lists, signed if that is asked for."""
+        chosen = choose(heads, place.name, self._sources.history(), self._kinds(settings), self._sources.bases)
+        check_signatures(chosen.head, settings.snapshot_key)
+        return chosen
 
     def _kinds(self, settings: Settings) -> dict[str, ModelFacts]:
         """The kinds of rows that a new generation may have, the best first, and the model of each."""

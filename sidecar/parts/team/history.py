@@ -47,6 +47,12 @@ class History:
         parts = path.split("/")
         return path if path and all(re.fullmatch(r"\w[\w.-]*", part, re.ASCII) for part in parts) else ""
 
+    def branch_with(self, commit: str) -> str:
+        """The name of the branch that is checked out after a clone of `origin`, if it holds this commit; else empty."""
+        there = "refs/remotes/origin/HEAD"
+        branch = self._said("symbolic-ref", "--quiet", "--short", there).removeprefix("origin/")
+        return branch if branch and self._said("merge-base", commit, there) == commit else ""
+
     def newest_of(self, commits: Container[str]) -> tuple[str, int]:
         """The first of these commits that git lists as HEAD or one of its ancestors, and how many it listed before it.
         Empty if none of the newest 20,000 is."""

@@ -24,6 +24,8 @@ from sidecar.parts.team.heads import Head, Stored
 
 PACE = Slowest(grace_s=20.0, bytes_per_s=20_000)
 """A slower server than this would have its user wait longer than indexing does."""
+QUICK = Slowest(grace_s=3.0, bytes_per_s=100_000, silent_s=3.0)
+"""A slower server than this would have a person wait for a question."""
 _ATTEMPTS = 30
 _WAIT_S = 60.0
 _BLOCK = 1 << 20

@@ -21,6 +21,7 @@ from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.merge import merge_paths, noting_left_out
 from sidecar.surfaces.lsp.progress import ProgressWire, Token, WorkDone
 from sidecar.tools.confirm import call_with_questions
+from sidecar.tools.registry import FOR_EDITORS
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Session
 from sidecar.tools.several import over_several
@@ -55,6 +56,9 @@ class ToolCalls:
 
     def tool(self, name: str) -> ToolSpec:
         """Returns a tool by name, alias, LSP method, or `sidecar.` followed by any of these. Raises `UnknownTool`."""
+        for own in FOR_EDITORS:
+            if name == own.lsp_method:
+                return own
         service = self._service()
         bare = name.removeprefix(COMMAND_PREFIX).removeprefix(METHOD_PREFIX)
         for spelled in (f"{METHOD_PREFIX}{bare}", bare):

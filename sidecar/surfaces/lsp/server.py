@@ -32,6 +32,7 @@ from sidecar.surfaces.lsp.uris import uri_of
 from sidecar.tools.activity import activity_params
 from sidecar.tools.assemble import make_sessions
 from sidecar.tools.dialect import CODE_SEARCH
+from sidecar.tools.registry import FOR_EDITORS
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
@@ -288,7 +289,9 @@ def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
         workspace=types.WorkspaceOptions(
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
         ),
-        experimental={"sidecar": {"requests": [*(tool.lsp_method for tool in service.tools), ACTIVITY]}},
+        experimental={
+            "sidecar": {"requests": [*(tool.lsp_method for tool in (*service.tools, *FOR_EDITORS)), ACTIVITY]}
+        },
     )
 
 

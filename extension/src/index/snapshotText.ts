@@ -1,0 +1,52 @@
+// What is said of the team snapshot that a new index would start from. Times in milliseconds since the epoch.
+import { counted, grouped } from "../counts";
+import type { OfferedSnapshot } from "../protocol.gen";
+import { Sentence, fromSidecar, said } from "../shown";
+import { ago } from "../time";
+
+/** Nobody has answered in time, so nothing is known of a source either. */
+export const UNKNOWN: OfferedSnapshot = { source: "" };
+
+export function hasOne(offer: OfferedSnapshot): boolean {
+  return offer.commit !== undefined;
+}
+
+/** What the first opening asks about a folder of this name. */
+export function offerText(name: string, offer: OfferedSnapshot, now: number): Sentence {
+  if (hasOne(offer)) return said`Index ${name} from a snapshot of your team's? ${factsText(offer, now)}`;
+  const { reason } = offer;
+  if (reason !== undefined)
+    return said`Index ${name} to search it by meaning? It stays on this machine. ${whyNone(reason)}`;
+  if (offer === UNKNOWN) return said`Index ${name} to search it by meaning? It stays on this machine.`;
+  return said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`;
+}
+
+/** What a new index would start from, or why not; undefined where no source is set. */
+export function startText(offer: OfferedSnapshot, now: number): Sentence | undefined {
+  if (hasOne(offer)) return said`A new index starts from a snapshot of your team's. ${factsText(offer, now)}`;
+  return offer.reason === undefined ? undefined : whyNone(offer.reason);
+}
+
+function whyNone(reason: string): Sentence {
+  return said`No snapshot of your team's can be taken: ${fromSidecar(reason)}`;
+}
+
+/** `"main" was indexed 2 h ago, 3 commits before yours: 52 MB instead of reading 4 312 files here.` */
+function factsText({ commit = "", branch, ahead = 0, made = "", bytes = 0, files = 0 }: OfferedSnapshot, now: number) {
+  const what = branch === undefined ? said`Commit ${commit.slice(0, 10)}` : said`${branch}`;
+  const behind = ahead === 0 ? "" : `, ${counted(ahead, "commit")} before yours`;
+  const instead = `${megabytes(bytes)} instead of reading ${counted(files, "file")} here`;
+  return said`${what} was indexed${new Sentence(`${agoText(made, now)}${behind}: ${instead}`)}.`;
+}
+
+/** With a space before it. The time is by another machine's clock and may be none at all: then nothing. */
+export function agoText(made: string, now: number): string {
+  const then = Date.parse(made);
+  return Number.isNaN(then) ? "" : ` ${ago(then, now)}`;
+}
+
+/** `52 MB`, `0.4 MB` */
+function megabytes(bytes: number): string {
+  const amount = bytes / 1e6;
+  return `${amount < 9.95 ? amount.toFixed(1) : grouped(Math.round(amount))} MB`;
+}

@@ -1,0 +1,103 @@
+// What is offered where a team has a snapshot of its main branch on a server, and what is said of an index from one.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join } from "node:path";
+import { expect, test, type Window } from "./test";
+import { indexWorkspace } from "./workspace";
+
+const INDEXING_MS = 300_000;
+const TWO_HOURS_MS = 2 * 3_600_000;
+test.use({ editorOptions: { indexed: false } });
+
+let server: Server;
+/** What the server was asked for, by the last part of its address. */
+let asked: string[] = [];
+
+function shelf(window: Window): string {
+  return join(window.editor.root, "shelf");
+}
+
+test.beforeAll(async ({ editor }) => {
+  server = createServer(({ url = "" }, response) => {
+    asked.push(basename(url));
+    const file = join(editor.root, "shelf", basename(url));
+    response.writeHead(existsSync(file) ? 200 : 404).end(existsSync(file) ? readFileSync(file) : "");
+  });
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+});
+
+test.afterAll(() => void server.close());
+
+/** As a person would set it; the offer comes with the next opening of the folder. */
+async function setSource(window: Window, settings: Record<string, unknown> = {}): Promise<void> {
+  const { port } = server.address() as AddressInfo;
+  const started = window.timesStarted();
+  window.setMachine({ "sidecar.snapshotSource": `http://127.0.0.1:${port}/team`, ...settings });
+  await window.sidecarRuns(started + 1);
+  asked = [];
+  await window.page.reload();
+}
+
+/** CI indexes the branch main, from which the opened folder was cloned and which it is one commit ahead of. */
+function makeSnapshot(window: Window): void {
+  const { folder, root, env, program } = window.editor;
+  const ci = join(root, "ci");
+  const git = (cwd: string, ...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], { cwd, stdio: "pipe" });
+  git(root, "clone", "--quiet", folder, ci);
+  indexWorkspace(program, ci, env);
+  execFileSync(program, ["snapshot", "make", "--out", shelf(window), "--workspace", ci], { env, stdio: "pipe" });
+  const list = join(shelf(window), "heads.json");
+  const listed = JSON.parse(readFileSync(list, "utf8")) as { heads: { made: string }[] };
+  for (const head of listed.heads) head.made = new Date(Date.now() - TWO_HOURS_MS).toISOString();
+  writeFileSync(list, JSON.stringify(listed));
+  git(folder, "remote", "add", "origin", ci);
+  git(folder, "fetch", "--quiet", "origin");
+  git(folder, "remote", "set-head", "origin", "--auto");
+  writeFileSync(join(folder, "heron.py"), "def count_the_herons():\n    return 3\n");
+  git(folder, "add", "heron.py");
+  git(folder, "commit", "--quiet", "--message=herons");
+}
+
+test("without a source no server is asked, and the offer says so", async ({ window }) => {
+  await window.notice("and no network is used", ["Create Index"]);
+  expect(asked).toEqual([]);
+});
+
+test("offline the source is not asked, and the offer says why no snapshot is taken", async ({ window }) => {
+  await setSource(window, { "sidecar.offline": true });
+  await window.notice(/No snapshot of your team's can be taken: The setting offline forbids/, ["Create Index"]);
+  expect(asked).toEqual([]);
+});
+
+test("a source that holds nothing is said to hold nothing", async ({ window }) => {
+  await setSource(window, { "sidecar.offline": false });
+  await window.notice(/No snapshot of your team's can be taken: There are no snapshots at/, ["Create Index"]);
+  expect([...new Set(asked)]).toEqual(["heads.json"]);
+});
+
+// One test: between two the window is tidied, and the offer would be gone.
+test("a snapshot is offered with branch, age and size, one click takes it, and page and item say so", async ({
+  window,
+}) => {
+  makeSnapshot(window);
+  await setSource(window, { "sidecar.offline": false });
+  const offer = /"main" was indexed 2 h ago, 1 commit before yours: [\d.]+ MB instead of reading 2.\d{3} files here\./;
+  await window.notice(offer, ["Use Snapshot", "Not Now"]);
+  await window.picture("snapshot-offer");
+  expect([...new Set(asked)]).toEqual(["heads.json"]);
+  await window.hover(window.statusItem("Not indexed"), '"main" was indexed 2 h ago');
+  await window.answer(offer, "Use Snapshot");
+  await window.notice(/It started from the snapshot of commit .*, 1 commit before this one/, [], INDEXING_MS);
+  expect(asked.filter((name) => name.endsWith(".zst"))).toHaveLength(1);
+
+  const item = window.page.locator(".statusbar-item[id*='sidecar']");
+  const hover = await window.hover(item, "Started from");
+  await expect(hover).toContainText(/snapshot of commit [0-9a-f]{10}, made 2 h ago/);
+  await window.command("Sidecar: Show Index Status");
+  await expect(window.webview().getByText(/Started from: snapshot of commit/)).toContainText("made 2 h ago at http");
+  await window.picture("snapshot-page");
+  await window.searchSays("count the herons", "heron.py");
+});

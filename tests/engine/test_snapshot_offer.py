@@ -1,0 +1,92 @@
+"""What an editor learns of the team's snapshots before it offers an index: nothing is made or fetched for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.team.push import push
+from sidecar.errors import SnapshotUnusable
+from sidecar.settings.load import Settings
+from tests.engine.teams import Team
+from tests.shelf_server import ShelfServer, says
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ShelfServer]:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with ShelfServer().running() as running:
+        yield running
+
+
+def test_a_look_names_branch_age_and_size_and_leaves_everything_as_it_is(team: Team, server: ShelfServer) -> None:
+    made = team.make()
+    push(team.shelf, server.source, Settings())
+    developer = team.clone(snapshotSource=server.source)
+    developer.write("mine.py", "def mine():\n    return 1\n")
+    developer.git("add", ".")
+    developer.git("commit", "-m", "mine")
+    workspace = developer.open()
+    server.asked.clear()
+    offer = workspace.find_snapshot()
+    assert offer is not None
+    assert (offer.branch, offer.commit, offer.ahead) == ("main", made.commit, 1)
+    assert (offer.size, offer.files, offer.source) == (made.size, made.files, server.source)
+    assert offer.made
+    assert server.paths("GET") == ["/team/heads.json"]
+    assert workspace.status().status == "not_found"
+    assert not workspace.index.exists()
+
+
+def test_a_commit_of_no_branch_that_origin_begins_with_is_given_no_branch(team: Team) -> None:
+    team.ci.git("checkout", "-q", "-b", "release")
+    team.ci.write("release.py", "def release():\n    return 2\n")
+    team.commit("release")
+    team.make()
+    team.ci.git("checkout", "-q", "main")
+    developer = team.clone(snapshotSource=str(team.shelf))
+    developer.git("checkout", "-q", "release")
+    offer = developer.open().find_snapshot()
+    assert offer is not None
+    assert (offer.branch, offer.ahead) == ("", 0)
+
+
+def test_without_a_source_nobody_is_asked_and_nothing_is_offered(team: Team) -> None:
+    team.make()
+    assert team.clone().open().find_snapshot() is None
+
+
+def test_offline_a_folder_is_looked_at_and_a_server_is_not(team: Team, server: ShelfServer) -> None:
+    team.make()
+    with pytest.raises(SnapshotUnusable, match="offline forbids"):
+        team.clone("one", snapshotSource=server.source, offline=True).open().find_snapshot()
+    assert server.asked == []
+    offer = team.clone("two", snapshotSource=str(team.shelf), offline=True).open().find_snapshot()
+    assert offer is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "reason"),
+    [(404, b"", "no snapshots at"), (500, b"", "answers 500"), (200, b"<html>Sign in</html>", "no list of snapshots")],
+)
+def test_what_is_wrong_with_the_source_is_a_reason(
+    team: Team, server: ShelfServer, status: int, content: bytes, reason: str
+) -> None:
+    server.faults["heads.json"] = says(status, content)
+    with pytest.raises(SnapshotUnusable, match=reason):
+        team.clone(snapshotSource=server.source).open().find_snapshot()
+
+
+def test_a_workspace_cannot_have_anybody_asked(team: Team, server: ShelfServer, tmp_path: Path) -> None:
+    developer = team.clone()
+    workspace = developer.open()
+    config = Path(workspace.config().config_path)
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'{{"snapshotSource": "{server.source}"}}')
+    assert workspace.find_snapshot() is None
+    assert server.asked == []
