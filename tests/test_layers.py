@@ -21,7 +21,7 @@ SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
     *("parts.git_places", "parts.pattern_index", "parts.pattern_limit", "parts.data_folder", "parts.own_file"),
     *("parts.confine", "parts.blocks", "parts.encodings", "parts.encoded", "parts.reading_order"),
-    *("parts.secrets.plain",),
+    *("parts.secrets.plain", "parts.asking"),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.

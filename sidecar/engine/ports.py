@@ -200,6 +200,10 @@ class Changes(Protocol):
     def head_moved(self) -> bool:
         """Whether git's HEAD points to another commit or branch."""
 
+    @property
+    def asked(self) -> AbstractSet[str]:
+        """The names of questions of other processes (`parts.asking`); they come alone."""
+
 
 class Watching(Protocol):
     """A watcher of one workspace; see `parts.watch.Watcher`."""

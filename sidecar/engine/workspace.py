@@ -68,6 +68,7 @@ from sidecar.model.answers import (
     SymbolsAnswer,
 )
 from sidecar.model.terms import Embedder, IsCancelled, Progress
+from sidecar.parts.asking import Asking
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
@@ -122,8 +123,9 @@ class IndexedWorkspace:
         self._builder = Builder(self._files, self._index, self._jobs)
         pace = Pace(self.usage, self._jobs.fair_slots)
         self._upgrade = ModelUpgrade(self._files, self._index, generations, choice, pace, self._builder, self.activity)
+        asking = Asking(directory.watch_mark)
         self._live_update = LiveUpdate(
-            self._files, self._index, self._builder, self._upgrade, self.activity, times or LiveTimes()
+            self._files, self._index, self._builder, self._upgrade, self.activity, times or LiveTimes(), asking
         )
         self._team = TeamSnapshots(self._files, self._index, directory, choice)
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))

@@ -10,7 +10,7 @@ whole tree is reported every few seconds instead, and `note` says why.
 
 What happens is gathered for a moment before it is reported. Who cannot wait that long asks with `look`: it makes a file
 in a folder of sidecar's own, which is watched too. The system reports in order, so once it has reported that file,
-everything that happened before is known.
+everything that happened before is known. A file that another process makes there is its question (`asking.py`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
+from sidecar.parts.asking import asked_in, question_of
 from sidecar.parts.git_head import GitHead
 
 Strategy: TypeAlias = Literal["files", "git"]
@@ -48,15 +49,17 @@ class WatchedChanges:
     """`paths`: files that appeared, changed or disappeared, relative, `/`-separated, NFC.
 
     `rescan`: folders, which may no longer exist, to compare with the disk together with everything below; "" is the
-    root. `head_moved`: git's HEAD points to another commit or branch.
+    root. `head_moved`: git's HEAD points to another commit or branch. `asked`: the names of questions of other
+    processes; they are reported at once and alone, and a `look` finds what had happened before they were asked.
     """
 
     paths: frozenset[str] = frozenset()
     rescan: frozenset[str] = frozenset()
     head_moved: bool = False
+    asked: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.paths or self.rescan or self.head_moved)
+        return bool(self.paths or self.rescan or self.head_moved or self.asked)
 
 
 class Notifier(Protocol):
@@ -122,6 +125,7 @@ class Watcher:
         self._taking = make_condition(Rank.WATCHER)
         """Held while events are taken and understood."""
         self._events: Events = set()
+        self._asked: set[str] = set()
         self._since = self._checked = 0.0
         self._reporting = False
         self._stopping = threading.Event()
@@ -146,6 +150,7 @@ class Watcher:
             self._head.moved()
             try:
                 self._watch()
+                self._asked = asked_in(self._mark)
             except Exception as error:
                 self._fail(error)
 
@@ -223,6 +228,9 @@ class Watcher:
         self._take(self._notifier)
         if not before:
             self._since = now
+        if self._asked:
+            asked, self._asked = frozenset(self._asked), set()
+            return WatchedChanges(asked=asked)
         due = bool(self._events) and (len(self._events) == before or now - self._since >= self._times.longest_ms / 1000)
         if now - self._checked >= _RULES_S:
             self._checked = now
@@ -315,13 +323,17 @@ class Watcher:
         return True
 
     def _take(self, notifier: Notifier | None) -> Events:
-        """Adds what the system has reported to the events, save marks; returns all that it has reported."""
+        """Adds what the system has reported to the events, save marks and questions; returns all of it."""
         try:
             new = notifier.take() if notifier is not None else set()
         except (OSError, RuntimeError) as error:
             self._give_up(error, retry=False)
             return set()
-        self._events.update(event for event in new if not event[1].startswith(self._mark))
+        for what, path in new:
+            if not path.startswith(self._mark):
+                self._events.add((what, path))
+            elif what != _DELETED and (question := question_of(path)):
+                self._asked.add(question)
         return new
 
     def _mark_folder(self) -> list[str]:

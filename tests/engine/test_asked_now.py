@@ -217,15 +217,53 @@ def test_a_shown_file_that_is_gone_is_not_shown(project: Project) -> None:
 # ---------------------------------------------------------------- a process that only reads
 
 
-def test_a_reader_beside_a_lazy_writer_says_what_the_writer_has_not_applied(watched: Project) -> None:
-    writer = opened(watched, "lazy")
-    reader = watched.open()
+UNHEARD = "The latest changes may not be indexed yet; results may be stale."
+
+
+def beside(project: Project) -> IndexedWorkspace:
+    """The same workspace in a process that only reads, and that waits long enough to be heard on a busy machine."""
+    reader = project.open(hearing=PATIENCE_S)
     assert reader.find_paths("**/*", 1).notice == ""
+    return reader
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_a_reader_has_the_writer_bring_in_what_was_saved_just_now(project: Project, strategy: str) -> None:
+    project.watcher = True
+    opened(project, strategy)
+    reader = beside(project)
+    project.write("src/coffee.py", NEWER)
+    assert espresso(reader) == (True, "")
+    (project.root / "src/coffee.py").unlink()
+    assert espresso(reader) == (False, "")
+    assert not reader.status().behind
+
+
+def test_under_git_a_reader_says_what_waits_for_the_commit(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("add", ".")
+    project.git("commit", "-qm", "one")
+    project.watcher = True
+    opened(project, "git")
+    reader = beside(project)
+    project.write("src/coffee.py", NEWER)
+    assert espresso(reader) == (False, "1 saved change waits for the next commit.")
+    assert reader.status().behind
+    project.git("add", ".")
+    project.git("commit", "-qm", "two")
+    assert espresso(reader) == (True, "")
+    assert not reader.status().behind
+
+
+def test_a_reader_whose_writer_hears_nothing_says_that_changes_may_be_missing(watched: Project) -> None:
+    writer = opened(watched, "lazy")
+    reader = watched.open(hearing=0.0)
+    assert reader.find_paths("**/*", 1).notice == UNHEARD
     watched.git("checkout", "-q", "other")
     found, said = espresso(reader)
     assert not found and "checked for changes" in said and reader.status().behind
     assert espresso(writer) == (True, "")
-    assert espresso(reader) == (True, "")
+    assert espresso(reader) == (True, UNHEARD)
     assert not reader.status().behind
 
 
@@ -241,7 +279,7 @@ def test_a_reader_says_that_a_shown_file_has_changed(project: Project) -> None:
 def test_a_reader_takes_over_when_the_writer_is_gone(project: Project, models: Models) -> None:
     writer = opened(project, "realtime")
     reader = project.open()
-    assert reader.find_paths("**/*", 1).notice == ""
+    assert reader.find_paths("**/*", 1).notice == UNHEARD
     assert reader.index.generation is not None and reader.index.generation.writer is None
     writer.close()
     project.write("src/coffee.py", NEWER)

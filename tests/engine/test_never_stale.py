@@ -237,7 +237,7 @@ def test_a_listener_that_fails_does_not_end_the_watching() -> None:
         raise BrokenPipeError("the editor went away")
 
     applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", fail)
-    applier.follow(Reports("a.py", "b.py"))
+    applier.follow(Reports("a.py", "b.py"), lambda _: None)
     applier.stop()
     assert queue.pending() == Pending({"a.py", "b.py"})
 
@@ -252,7 +252,7 @@ def test_a_listener_may_stop_what_reports_to_it() -> None:
         stopped.set()
 
     applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", stop)
-    applier.follow(watcher)
+    applier.follow(watcher, lambda _: None)
     assert stopped.wait(PATIENCE_S)
     applier.stop()
     assert queue.pending() == Pending({"a.py"})

@@ -19,6 +19,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import Collection, never_cancelled, no_progress
+from sidecar.parts.asking import Asking
 from sidecar.parts.git_head import read_checkout
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.parts.watch import WatchedChanges
@@ -365,7 +366,8 @@ def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
     index: Any = SimpleNamespace(gate=threading.RLock(), written=lambda: generation)
     parts, upgrade = cast(Any, SimpleNamespace(read_checkout=read_checkout)), cast(Any, None)
     files = WorkspaceFiles("/nowhere", {}, parts, Settings)
-    live_update = LiveUpdate(files, index, FakeTarget(), upgrade, Activity(lambda: None), LiveTimes(stay=0.0))
+    activity, times, asking = Activity(lambda: None), LiveTimes(stay=0.0), Asking(Path("/nowhere"))
+    live_update = LiveUpdate(files, index, FakeTarget(), upgrade, activity, times, asking)
     before = threading.enumerate()
     live_update.start(reconcile=True)
     assert [thread for thread in threading.enumerate() if thread not in before] == []

@@ -421,6 +421,29 @@ def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
     reading.stop()
 
 
+@pytest.mark.parametrize("already", [True, False])
+def test_a_question_of_another_process_is_reported_whenever_it_was_asked(root: Path, already: bool) -> None:
+    """Also if it was asked before the watcher started, or while somebody else had it look."""
+    times, mark = WatchTimes(look_seconds=PATIENCE_S), Path(mark_of(root))
+    watcher = Watcher(str(root), lambda _: False, str(mark), times=times)
+    reported: queue.Queue[WatchedChanges] = queue.Queue()
+    mark.mkdir()
+    if already:
+        (mark / "1-0.ask").touch()
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    (mark / "2-0.ask").touch()
+    assert watcher.look() == WatchedChanges(frozenset({"src/a.py"}))
+    reading = Reading(watcher, reported.put)
+    asked = frozenset({"2-0", *(["1-0"] if already else [])})
+    assert reported.get(timeout=PATIENCE_S) == WatchedChanges(asked=asked)
+    (mark / "2-0.ask").rename(mark / "2-0.heard")
+    (mark / "2-0.heard").unlink()
+    (root / "src" / "b.py").write_text("changed")
+    assert reported.get(timeout=PATIENCE_S) == WatchedChanges(frozenset({"src/b.py"}))
+    reading.stop()
+
+
 def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(root: Path) -> None:
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")

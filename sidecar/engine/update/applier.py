@@ -88,9 +88,10 @@ class ChangeApplier:
         self._thread = threading.Thread(target=self._run, name=APPLIER_THREAD, daemon=True)
         self._thread.start()
 
-    def follow(self, watcher: Watching) -> None:
-        """Notes what a started watcher reports until it is stopped, on a thread of its own."""
-        self._reader = threading.Thread(target=self._read, args=(watcher,), name="sidecar-watch", daemon=True)
+    def follow(self, watcher: Watching, asked: Callable[[Collection[str]], None]) -> None:
+        """Notes what a started watcher reports until it is stopped, on a thread of its own. `asked` gets the questions
+        of other processes, and must not wait."""
+        self._reader = threading.Thread(target=self._read, args=(watcher, asked), name="sidecar-watch", daemon=True)
         self._reader.start()
 
     def stop(self) -> None:
@@ -181,11 +182,14 @@ class ChangeApplier:
             self._wanted = True
             self._lock.notify_all()
 
-    def _read(self, watcher: Watching) -> None:
+    def _read(self, watcher: Watching, asked: Callable[[Collection[str]], None]) -> None:
         while (changes := watcher.next()) is not None:
             try:
-                self.note(changes)
-                self._on_change()
+                if changes.asked:
+                    asked(changes.asked)
+                else:
+                    self.note(changes)
+                    self._on_change()
             except Exception:  # such as a listener's error, which must not end the watching
                 self._log.exception("What changed could not be taken in")
 

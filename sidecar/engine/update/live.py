@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from sidecar.engine.index.generation import Generation
@@ -23,7 +24,9 @@ from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.staleness import Staleness, one_line
 from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
+from sidecar.logs import workspace_log
 from sidecar.model.files import Checkout
+from sidecar.parts.asking import Asking, Told
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import Settings
 
@@ -37,12 +40,14 @@ class LiveTimes:
     The vector store and the watcher start after `stay`: a shell command usually ends before that and needs neither. A
     watcher reports a change within `lag`, usually within half a second; what git has changed since is looked for
     without it. A search waits up to `freshness` for changes that are known but not yet applied; then it answers and
-    says that it is stale.
+    says that it is stale. A process that only reads the index asks the one that writes it, and waits up to `hearing`
+    until it is heard, because that one may not be watching.
     """
 
     stay: float = 1.0
     freshness: float = 2.0
     lag: float = 5.0
+    hearing: float = 0.5
 
 
 class LiveUpdate:
@@ -61,13 +66,18 @@ class LiveUpdate:
         upgrade: ModelUpgrade,
         activity: Activity,
         times: LiveTimes,
+        asking: Asking,
     ) -> None:
+        self._log = workspace_log(__name__, files.root)
         self._files = files
         self._index = index
         self._target = target
         self._upgrade = upgrade
         self._activity = activity
         self._times = times
+        self._asking = asking
+        self._told = Told(fresh=True)
+        """What the process that writes the index has told last, while this one only reads it."""
         self._queue = ChangeQueue()
         self._applier: ChangeApplier | None = None
         self._watcher: Watching | None = None
@@ -223,11 +233,12 @@ class LiveUpdate:
                 return
             watcher = self._files.watcher()
             watcher.start()
+            # Covers changes from before it ran, for whoever asks it from now on.
+            self._queue.note(Pending(rescan={EVERYTHING}))
             before, self._watcher = self._watcher, watcher
-            applier.follow(watcher)
+            applier.follow(watcher, partial(self._answer_soon, applier))
         if before is not None:
             before.stop()
-        # Covers changes from before the watcher ran.
         applier.add(rescan=[EVERYTHING])
 
     def consider_upgrade(self) -> None:
@@ -248,16 +259,41 @@ class LiveUpdate:
     def freshen(self) -> bool:
         """Looks for changes that no event reports, and applies what is pending. False if something is left.
 
-        Waits a bounded time. True at once if the index is read-only.
+        Waits a bounded time. If another process writes the index, that one does it and tells.
         """
         if self._paused:
             self.start(reconcile=True)
         self.reload_settings()
         applier = self._applier
         if applier is None:
-            return True
+            return self._ask() if self._index.kept_up_elsewhere else True
+        return self._bring_in(applier)
+
+    def _bring_in(self, applier: ChangeApplier) -> bool:
         known = self._look(applier)
         return applier.flush(self._times.freshness) and known
+
+    def _ask(self) -> bool:
+        """Has the process that writes the index look for changes and apply what is pending. False if something is left,
+        if that process does not watch the files, or if it takes too long."""
+        if self._index.doing_elsewhere() not in ("", "update"):
+            return False
+        with self._looking:  # so that `_told` is the answer to the last question
+            told = self._asking.ask(self._times.hearing, self._times.freshness)
+            self._told = told or Told(fresh=False)
+            return self._told.fresh
+
+    def _answer_soon(self, applier: ChangeApplier, names: Collection[str]) -> None:
+        """Answers other processes, on a thread of its own: the watcher's must not wait for a look."""
+        threading.Thread(target=self._answer, args=(applier, names), name="sidecar-asked", daemon=True).start()
+
+    def _answer(self, applier: ChangeApplier, names: Collection[str]) -> None:
+        try:
+            if heard := self._asking.hear(names):
+                fresh = self._bring_in(applier)
+                self._asking.tell(heard, Told(fresh, tuple(self.awaiting_commit())))
+        except Exception:  # whoever asked says that it may lack changes
+            self._log.exception("A process that reads this index could not be answered")
 
     def _look(self, applier: ChangeApplier) -> bool:
         """Asks the watcher what has happened until now, and git, which may move HEAD before it writes files. Looks over
@@ -307,9 +343,11 @@ class LiveUpdate:
     def awaiting_commit(self) -> Collection[str]:
         """The paths whose saved changes waited for the next commit, checkout or merge when they were reported.
 
-        A job may have indexed them since.
+        A job may have indexed them since. A process that only reads the index knows what it was told last.
         """
         applier = self._applier
+        if applier is None:
+            return self._told.awaiting if self._index.kept_up_elsewhere else ()
         return applier.awaiting.pending().paths if applier is not None and applier.strategy == "git" else ()
 
     def known_shortfall(self) -> Staleness | None:

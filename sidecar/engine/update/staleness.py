@@ -114,11 +114,9 @@ class Standing:
     def _stale_notice(self) -> str:
         if self.reader_reason:
             return self.reader_reason
-        if self.short is not None:
-            return stale_notice(self.short)
-        if self.moved:
+        if self.moved and self.short in (None, Staleness()):
             return "The checkout has moved and is still to be checked for changes; results may be stale."
-        return ""
+        return stale_notice(self.short) if self.short is not None else ""
 
     def _changed_notice(self) -> str:
         saved = count(self.awaiting, "saved change")

@@ -52,7 +52,7 @@ class Standings:
         coverage = commit.memo.get(Coverage, lambda: read_coverage(commit.connection))
         if coverage.cancelled and short is not None and not (short.pending or short.error):
             short = None  # the look over the whole workspace that is noted is what was cancelled
-        if reads_only and short is None and (waiting := _dirty(commit.connection)):
+        if reads_only and (waiting := _dirty(commit.connection)):
             short = Staleness(waiting)
         return Standing(
             coverage=coverage,
@@ -64,7 +64,7 @@ class Standings:
             else "",
             moved=reads_only and self._is_elsewhere(commit.connection),
             next_commit=not reads_only and self._live_update.waits_for_commits,
-            awaiting=0 if reads_only else self._count_awaiting(commit.connection),
+            awaiting=self._count_awaiting(commit.connection),
             unread=self._live_update.unread,
             unapplied=self._index.unapplied(generation),
             limit=self._files.limit(),
