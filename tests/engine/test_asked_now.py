@@ -16,7 +16,7 @@ from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, index
-from tests.patience import first_that
+from tests.patience import PATIENCE_S, first_that
 
 pytestmark = pytest.mark.process
 
