@@ -16,7 +16,9 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model.answers import StatusAnswer
+from sidecar.small_files import is_fresh, look_of
 from tests.engine.projects import Project, find, index
+from tests.patience import first_that, until
 
 pytestmark = pytest.mark.process
 
@@ -25,7 +27,7 @@ LONGER = "where does the cookie jar set and expire every cookie, and which funct
 STATEMENTS = 12
 """BEGIN, the revision, postings, definitions, file names, texts to compare, texts to show, stats of the files shown,
 COMMIT; and one each for a typing error, for stored asterisks and for an index that was written within two seconds."""
-LOOKS = 16
+LOOKS = 24
 """Beside one for each file that is shown and for each folder above the workspace, which may be git's."""
 FUNCTIONS = 2200
 CALLS_INTO_LIBRARIES = 2400
@@ -63,14 +65,16 @@ class Calls:
 
 @pytest.fixture
 def watched(project: Project) -> IndexedWorkspace:
-    """A workspace that is indexed and watched, and has answered once."""
+    """A workspace that is indexed and watched, and has answered; its settings were written long enough ago to be known
+    by the look of their files."""
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     project.watcher = project.prepares_here = True
     workspace = project.open()
     workspace.on_change(seen.put)
     index(workspace)
-    while not seen.get(timeout=60).watcher_active:
-        pass
+    first_that(lambda status: status.watcher_active, seen)
+    (config,) = project.home.glob("indexes/*/config.json")
+    until(lambda: not is_fresh(look_of(config)))
     for question in (SHORT, LONGER, SHORT, LONGER):
         find(workspace, question)
     return workspace
