@@ -30,6 +30,9 @@ for _variable in (
     "DOMTERM",
 ):
     os.environ.pop(_variable, None)
+for _variable in ("HTTP_PROXY", "ALL_PROXY", "HTTPS_PROXY"):  # every server of a test is on this machine
+    os.environ.pop(_variable, None)
+    os.environ.pop(_variable.lower(), None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of thousands of processes would compile its modules anew
 sys.dont_write_bytecode = False  # and pytest would rewrite the asserts of every test file at each start
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it

@@ -60,9 +60,7 @@ def on_base(team: Team, **more: Any) -> SnapshotReport:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ShelfServer]:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"):
-        monkeypatch.delenv(name, raising=False)
+def server() -> Iterator[ShelfServer]:
     with ShelfServer().running() as running:
         yield running
 

@@ -24,9 +24,7 @@ CONTENT = bytes(range(256)) * 5000
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ShelfServer]:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"):
-        monkeypatch.delenv(name, raising=False)
+def server() -> Iterator[ShelfServer]:
     with ShelfServer().running() as running:
         yield running
 
