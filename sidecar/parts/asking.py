@@ -1,9 +1,9 @@
-"""How a process that only reads an index asks the process that keeps it in step whether it is: by files in a folder.
+"""A reader of an index asks the process that writes it whether the index is up to date, by files in a shared folder.
 
-Who asks makes an empty file NAME.ask in the folder, which the other process watches. Who hears it renames it to
-NAME.heard, looks what has happened until then, writes what is to be told into it and renames it to NAME.told. Who asked
-reads that and removes whatever there is of the three. A file is never made by who answers, so nothing stays behind when
-who asked has stopped waiting.
+The reader makes an empty file NAME.ask in the folder, which the writer watches. The writer renames it to NAME.heard,
+looks for what has happened until then, writes its reply into the file and renames it to NAME.answered. The reader reads
+it and removes whichever of the three files is there. The writer makes no file of its own, so nothing stays behind when
+a reader stops waiting.
 """
 
 from __future__ import annotations
@@ -18,64 +18,65 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ASK = ".ask"
-_HEARD, _TOLD = ".heard", ".told"
+_HEARD, _ANSWERED = ".heard", ".answered"
 _STEP_S = 0.005
 _NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """`fresh`: the index has all that had happened when it was asked. `awaiting`: the paths whose saved changes wait
-    for the next commit, checkout or merge."""
+class WriterReply:
+    """`fresh`: the index had taken in all that had happened when the question came. `awaiting`: the paths whose saved
+    changes wait for the next commit, checkout or merge."""
 
     fresh: bool
     awaiting: tuple[str, ...] = ()
 
 
 class Asking:
-    """Asks and answers in one folder. Every process has one of its own, and any thread may use it."""
+    """Asks and answers in one folder. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def ask(self, heard_s: float, told_s: float) -> Told | None:
-        """What the process that watches the folder tells.
+    def ask(self, heard_s: float, answered_s: float) -> WriterReply | None:
+        """The answer of the process that watches the folder.
 
-        None if it has not heard the question within `heard_s` seconds, or not answered it within `told_s` after that.
+        None if it has not heard the question within `heard_s` seconds, or not answered it within `answered_s` after
+        that.
         """
         name = f"{os.getpid()}-{next(_NUMBERS)}"
-        question, told = self._path(name, ASK), self._path(name, _TOLD)
+        question, answer = self._path(name, ASK), self._path(name, _ANSWERED)
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             question.touch(0o600, exist_ok=False)
-            if not _within(heard_s, lambda: not question.exists()) or not _within(told_s, told.exists):
+            if not _within(heard_s, lambda: not question.exists()) or not _within(answered_s, answer.exists):
                 return None
-            fields = json.loads(told.read_bytes())
-            return Told(bool(fields["fresh"]), tuple(map(str, fields["awaiting"])))
+            fields = json.loads(answer.read_bytes())
+            return WriterReply(bool(fields["fresh"]), tuple(map(str, fields["awaiting"])))
         except (OSError, ValueError, KeyError, TypeError):  # such as a folder that this process may not write into
             return None
         finally:
-            for suffix in (ASK, _HEARD, _TOLD):
+            for suffix in (ASK, _HEARD, _ANSWERED):
                 _remove(self._path(name, suffix))
 
     def hear(self, names: Iterable[str]) -> list[str]:
-        """Those of these questions that still wait. Who asked then knows that they are heard."""
+        """Marks these questions as heard. Returns those whose readers still wait."""
         heard = []
         for name in names:
-            with contextlib.suppress(OSError):  # who asked has stopped waiting
+            with contextlib.suppress(OSError):  # the reader has stopped waiting
                 self._path(name, ASK).rename(self._path(name, _HEARD))
                 heard.append(name)
         return heard
 
-    def tell(self, names: Iterable[str], told: Told) -> None:
+    def answer(self, names: Iterable[str], answer: WriterReply) -> None:
         """Answers questions that have been heard."""
-        text = json.dumps({"fresh": told.fresh, "awaiting": told.awaiting}).encode()
+        text = json.dumps({"fresh": answer.fresh, "awaiting": answer.awaiting}).encode()
         for name in names:
             heard = self._path(name, _HEARD)
-            with contextlib.suppress(OSError):  # who asked has stopped waiting
+            with contextlib.suppress(OSError):  # the reader has stopped waiting
                 with heard.open("r+b") as file:
                     file.write(text)
-                heard.rename(self._path(name, _TOLD))
+                heard.rename(self._path(name, _ANSWERED))
 
     def _path(self, name: str, suffix: str) -> Path:
         return self._folder / f"{name}{suffix}"
@@ -89,7 +90,7 @@ def asked_in(folder: str) -> set[str]:
             name, suffix = os.path.splitext(entry)  # noqa: PTH122
             if suffix == ASK:
                 waiting.add(name)
-            elif suffix in (_HEARD, _TOLD):
+            elif suffix in (_HEARD, _ANSWERED):
                 _remove(Path(folder, entry))
     return waiting
 
@@ -100,7 +101,7 @@ def question_of(path: str) -> str:
 
 
 def _within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether it comes to hold in that time."""
+    """Whether the condition comes to hold within that time."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.parts.asking import Asking, Told, asked_in, question_of
+from sidecar.parts.asking import Asking, WriterReply, asked_in, question_of
 from tests.patience import PATIENCE_S
 
 
 class Asker:
     """One question, asked on a thread of its own."""
 
-    def __init__(self, folder: Path, heard_s: float = PATIENCE_S, told_s: float = PATIENCE_S) -> None:
-        self.told: list[Told | None] = []
-        self._thread = threading.Thread(target=lambda: self.told.append(Asking(folder).ask(heard_s, told_s)))
+    def __init__(self, folder: Path, heard_s: float = PATIENCE_S, answered_s: float = PATIENCE_S) -> None:
+        self.answers: list[WriterReply | None] = []
+        self._thread = threading.Thread(target=lambda: self.answers.append(Asking(folder).ask(heard_s, answered_s)))
         self._thread.start()
 
-    def ended(self) -> Told | None:
+    def ended(self) -> WriterReply | None:
         self._thread.join(PATIENCE_S)
-        return self.told[0]
+        return self.answers[0]
 
 
 def questions(folder: Path, number: int = 1) -> set[str]:
@@ -38,19 +38,19 @@ def questions(folder: Path, number: int = 1) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("told", [Told(fresh=True), Told(fresh=False, awaiting=("src/a b.py", "ü.py"))])
-def test_who_asks_is_told_what_the_other_says(tmp_path: Path, told: Told) -> None:
+@pytest.mark.parametrize("answer", [WriterReply(fresh=True), WriterReply(fresh=False, awaiting=("src/a b.py", "ü.py"))])
+def test_a_reader_gets_the_reply_that_was_given(tmp_path: Path, answer: WriterReply) -> None:
     asker, other = Asker(tmp_path / "watch"), Asking(tmp_path / "watch")
     heard = other.hear(questions(tmp_path / "watch"))
-    other.tell(heard, told)
-    assert asker.ended() == told
+    other.answer(heard, answer)
+    assert asker.ended() == answer
     assert list((tmp_path / "watch").iterdir()) == []
 
 
 def test_several_askers_are_answered_at_once(tmp_path: Path) -> None:
     askers, other = [Asker(tmp_path) for _ in range(3)], Asking(tmp_path)
-    other.tell(other.hear(questions(tmp_path, 3)), Told(fresh=True))
-    assert [asker.ended() for asker in askers] == [Told(fresh=True)] * 3
+    other.answer(other.hear(questions(tmp_path, 3)), WriterReply(fresh=True))
+    assert [asker.ended() for asker in askers] == [WriterReply(fresh=True)] * 3
 
 
 def test_where_nobody_hears_the_asker_knows_it_and_takes_its_question_back(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_where_nobody_hears_the_asker_knows_it_and_takes_its_question_back(tmp_p
 
 
 def test_an_answer_that_comes_too_late_leaves_nothing_behind(tmp_path: Path) -> None:
-    asker, other = Asker(tmp_path, told_s=0.0), Asking(tmp_path)
+    asker, other = Asker(tmp_path, answered_s=0.0), Asking(tmp_path)
     heard = other.hear(questions(tmp_path))
     assert asker.ended() is None
-    other.tell(heard, Told(fresh=True))
+    other.answer(heard, WriterReply(fresh=True))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -85,11 +85,15 @@ def test_where_a_file_is_in_the_way_there_is_no_answer(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_asker_left_is_removed_and_its_question_still_waits(tmp_path: Path) -> None:
-    for name in ("1-0.told", "2-0.heard", "3-0.ask", "4-0"):
+    for name in ("1-0.answered", "2-0.heard", "3-0.ask", "4-0"):
         (tmp_path / name).touch()
     assert asked_in(str(tmp_path)) == {"3-0"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["3-0.ask", "4-0"]
 
 
 def test_only_a_question_has_a_name() -> None:
-    assert [question_of(path) for path in ("/i/watch/3-0.ask", "/i/watch/3-0", "/i/watch/3-0.told")] == ["3-0", "", ""]
+    assert [question_of(path) for path in ("/i/watch/3-0.ask", "/i/watch/3-0", "/i/watch/3-0.answered")] == [
+        "3-0",
+        "",
+        "",
+    ]

@@ -62,14 +62,14 @@ class _Files:
         return self.paths[row].count("/")
 
 
-class _Room:
-    """Counts the bytes of what an overview lists."""
+class _Budget:
+    """The bytes that are left for the texts of an overview."""
 
     def __init__(self) -> None:
         self._left = _MOST_BYTES
 
-    def has(self, text: str) -> bool:
-        """Whether there is room for this text as well; then it is counted."""
+    def takes(self, text: str) -> bool:
+        """Whether this text still fits; if so, its bytes are taken."""
         size = len(text.encode()) + 2
         if size <= self._left:
             self._left -= size
@@ -77,10 +77,10 @@ class _Room:
         return False
 
     def some(self, texts: Iterable[str], most: int) -> tuple[str, ...]:
-        """The first of these texts, at most `most`, for which there is room."""
+        """The first of these texts that fit, at most `most`."""
         chosen: list[str] = []
         for text in texts:
-            if len(chosen) < most and self.has(text):
+            if len(chosen) < most and self.takes(text):
                 chosen.append(text)
         return tuple(chosen)
 
@@ -89,7 +89,7 @@ def overview_of(snapshot: SearchedSnapshot, central: int) -> OverviewAnswer:
     """The overview of a snapshot, with at most `central` central files."""
     if not snapshot.paths:
         return OverviewAnswer(reason=why_nothing_is_indexed(snapshot))
-    files, room = _files_of(snapshot), _Room()
+    files, budget = _files_of(snapshot), _Budget()
     scores, users = _centrality(snapshot, files)
     order = [files.code[place] for place in np.argsort(-scores, kind="stable").tolist()]
     named_by = dict(zip(files.code, users.tolist(), strict=True))
@@ -98,12 +98,14 @@ def overview_of(snapshot: SearchedSnapshot, central: int) -> OverviewAnswer:
         files=len(snapshot.paths),
         code_files=len(files.code),
         languages=_languages(files),
-        build=room.some(_build_files(files), 9),
-        starts=room.some((files.paths[row] for row in _starts(snapshot, files)), 6),
-        settings=room.some((files.paths[row] for row in order if _is_settings(files.paths[row])), 4),
-        test_folders=tuple((folder, folders[folder]) for folder in room.some((f for f, _ in folders.most_common()), 3)),
-        test_support=room.some(_test_support(files), 3),
-        central=tuple(_central(snapshot, order[:central], named_by, room)),
+        build=budget.some(_build_files(files), 9),
+        starts=budget.some((files.paths[row] for row in _starts(snapshot, files)), 6),
+        settings=budget.some((files.paths[row] for row in order if _is_settings(files.paths[row])), 4),
+        test_folders=tuple(
+            (folder, folders[folder]) for folder in budget.some((f for f, _ in folders.most_common()), 3)
+        ),
+        test_support=budget.some(_test_support(files), 3),
+        central=tuple(_central(snapshot, order[:central], named_by, budget)),
     )
 
 
@@ -191,11 +193,11 @@ def _test_support(files: _Files) -> list[str]:
 
 
 def _central(
-    snapshot: SearchedSnapshot, rows: Iterable[int], named_by: Mapping[int, float], room: _Room
+    snapshot: SearchedSnapshot, rows: Iterable[int], named_by: Mapping[int, float], budget: _Budget
 ) -> Iterator[CentralFile]:
     for row in rows:
         path = snapshot.paths[row]
         main = find_main_definition(snapshot.connection, int(snapshot.file_ids[row]))
         name = main.name if main else ""
-        if room.has(f"{path} {name}"):
+        if budget.takes(f"{path} {name}"):
             yield CentralFile(path, name, int(named_by[row]))

@@ -26,7 +26,7 @@ from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model.files import Checkout
-from sidecar.parts.asking import Asking, Told
+from sidecar.parts.asking import Asking, WriterReply
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import Settings
 
@@ -76,8 +76,8 @@ class LiveUpdate:
         self._activity = activity
         self._times = times
         self._asking = asking
-        self._told = Told(fresh=True)
-        """What the process that writes the index has told last, while this one only reads it."""
+        self._answered = WriterReply(fresh=True)
+        """The last reply of the process that writes the index, while this one only reads it."""
         self._queue = ChangeQueue()
         self._applier: ChangeApplier | None = None
         self._watcher: Watching | None = None
@@ -278,10 +278,10 @@ class LiveUpdate:
         if that process does not watch the files, or if it takes too long."""
         if self._index.doing_elsewhere() not in ("", "update"):
             return False
-        with self._looking:  # so that `_told` is the answer to the last question
-            told = self._asking.ask(self._times.hearing, self._times.freshness)
-            self._told = told or Told(fresh=False)
-            return self._told.fresh
+        with self._looking:  # so that `_answered` is the answer to the last question
+            answer = self._asking.ask(self._times.hearing, self._times.freshness)
+            self._answered = answer or WriterReply(fresh=False)
+            return self._answered.fresh
 
     def _answer_soon(self, applier: ChangeApplier, names: Collection[str]) -> None:
         """Answers other processes, on a thread of its own: the watcher's must not wait for a look."""
@@ -291,8 +291,8 @@ class LiveUpdate:
         try:
             if heard := self._asking.hear(names):
                 fresh = self._bring_in(applier)
-                self._asking.tell(heard, Told(fresh, tuple(self.awaiting_commit())))
-        except Exception:  # whoever asked says that it may lack changes
+                self._asking.answer(heard, WriterReply(fresh, tuple(self.awaiting_commit())))
+        except Exception:  # the reader then says that it may lack changes
             self._log.exception("A process that reads this index could not be answered")
 
     def _look(self, applier: ChangeApplier) -> bool:
@@ -343,11 +343,12 @@ class LiveUpdate:
     def awaiting_commit(self) -> Collection[str]:
         """The paths whose saved changes waited for the next commit, checkout or merge when they were reported.
 
-        A job may have indexed them since. A process that only reads the index knows what it was told last.
+        A job may have indexed them since. A process that only reads the index knows the last reply of the one that
+        writes it.
         """
         applier = self._applier
         if applier is None:
-            return self._told.awaiting if self._index.kept_up_elsewhere else ()
+            return self._answered.awaiting if self._index.kept_up_elsewhere else ()
         return applier.awaiting.pending().paths if applier is not None and applier.strategy == "git" else ()
 
     def known_shortfall(self) -> Staleness | None:
