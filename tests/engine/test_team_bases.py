@@ -24,7 +24,7 @@ from sidecar.settings.load import Settings
 from tests.engine.kills import WORDS
 from tests.engine.projects import FILES, find, image, index
 from tests.engine.teams import Team, get
-from tests.engine.test_team_snapshots import answers, key_pair, written_by
+from tests.engine.test_team_snapshots import answers, check_it_is_a_miss, key_pair
 from tests.shelf_server import ShelfServer
 
 pytestmark = pytest.mark.process
@@ -359,13 +359,7 @@ def test_what_does_not_fit_its_base_is_a_miss_with_a_reason_and_the_index_stays(
     if "format 2" in reason:  # else the whole one of an earlier commit would do
         (newest, _) = listed(team.shelf)
         (team.shelf / "heads.json").write_bytes(heads.written([newest]))
-    workspace = team.clone().open()
-    index(workspace)
-    before = written_by(workspace)
-    with pytest.raises(SnapshotUnusable, match=reason):
-        get(workspace, team.shelf)
-    assert written_by(workspace) == before
-    assert not (Path(workspace.status().index_path) / "download").exists()
+    check_it_is_a_miss(team, reason)
 
 
 def test_words_on_the_numbers_of_another_base_are_refused(team: Team) -> None:

@@ -40,6 +40,17 @@ def written_by(workspace: IndexedWorkspace) -> tuple[int, object]:
     return workspace.status().generation, image(workspace)
 
 
+def check_it_is_a_miss(team: Team, reason: str) -> None:
+    """What lies on the shelf is refused with this reason by a developer, whose index stays as it was."""
+    workspace = team.clone().open()
+    index(workspace)
+    before = written_by(workspace)
+    with pytest.raises(SnapshotUnusable, match=reason):
+        get(workspace, team.shelf)
+    assert written_by(workspace) == before
+    assert not (Path(workspace.status().index_path) / "download").exists()
+
+
 def tampered(shelf: Path, part: str, change: Callable[[Any], Any]) -> None:
     """The same snapshot with another part, whole and with right hashes, as whoever may write there could make it."""
     (head,) = FolderPlace(shelf).heads()
@@ -261,13 +272,7 @@ def test_what_does_not_fit_is_a_miss_with_a_reason_and_the_index_stays(
 ) -> None:
     team.make()
     change(team.shelf)
-    workspace = team.clone().open()
-    index(workspace)
-    before = written_by(workspace)
-    with pytest.raises(SnapshotUnusable, match=reason):
-        get(workspace, team.shelf)
-    assert written_by(workspace) == before
-    assert not (Path(workspace.status().index_path) / "download").exists()
+    check_it_is_a_miss(team, reason)
     by_itself = index(team.clone("other", snapshotSource=str(team.shelf)).open())
     assert by_itself.embedded > 0
     assert by_itself.notice.endswith("The index was made from nothing.")
