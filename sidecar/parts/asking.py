@@ -1,9 +1,9 @@
 """A reader of an index asks the process that writes it whether the index is up to date, by files in a shared folder.
 
-The reader makes an empty file NAME.ask in the folder, which the writer watches. The writer renames it to NAME.heard,
-looks for what has happened until then, writes its reply into the file and renames it to NAME.answered. The reader reads
-it and removes whichever of the three files is there. The writer makes no file of its own, so nothing stays behind when
-a reader stops waiting.
+The reader creates an empty file NAME.ask in the folder, which the writer watches. The writer renames it to NAME.heard,
+collects the changes until then, writes its reply into the file and renames it to NAME.answered. The reader reads the
+reply and removes whichever of the three files exists. The writer creates no file of its own, so nothing stays behind
+when a reader stops waiting.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class WriterReply:
-    """`fresh`: the index had taken in all that had happened when the question came. `awaiting`: the paths whose saved
-    changes wait for the next commit, checkout or merge."""
+    """What the writer answers. `fresh`: the index contains every change up to the question. `awaiting`: the paths whose
+    saved changes wait for the next commit, checkout or merge."""
 
     fresh: bool
     awaiting: tuple[str, ...] = ()
@@ -39,10 +39,10 @@ class Asking:
         self._folder = folder
 
     def ask(self, heard_s: float, answered_s: float) -> WriterReply | None:
-        """The answer of the process that watches the folder.
+        """Asks the process that watches the folder, and returns its answer.
 
-        None if it has not heard the question within `heard_s` seconds, or not answered it within `answered_s` after
-        that.
+        Returns None if that process does not hear the question within `heard_s` seconds, or does not answer it within
+        `answered_s` seconds after that.
         """
         name = f"{os.getpid()}-{next(_NUMBERS)}"
         question, answer = self._path(name, ASK), self._path(name, _ANSWERED)
@@ -83,7 +83,8 @@ class Asking:
 
 
 def asked_in(folder: str) -> set[str]:
-    """The names of the questions that nobody has heard yet. Removes what is left of those whose process has died."""
+    """Returns the names of the questions that have not been heard yet. Removes files of questions that were heard or
+    answered before, as they are left when a reader has died."""
     waiting = set()
     with contextlib.suppress(OSError):
         for entry in os.listdir(folder):  # noqa: PTH208
@@ -96,12 +97,12 @@ def asked_in(folder: str) -> set[str]:
 
 
 def question_of(path: str) -> str:
-    """The name of the question that a file is; empty if it is none."""
+    """Returns the name of the question that a file asks; empty if the file is not a question."""
     return os.path.basename(path).removesuffix(ASK) if path.endswith(ASK) else ""  # noqa: PTH119
 
 
 def _within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether the condition comes to hold within that time."""
+    """Waits until the condition holds. Returns False if it does not within so many seconds."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

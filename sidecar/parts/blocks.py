@@ -1,6 +1,6 @@
 """Blocks of bytes over a pipe to a process of our own, each behind its length (8 bytes, little-endian).
 
-What a block holds is up to the two ends: pickled messages (`engine.ingest.worker_process`) or a header and arrays
+The two ends decide what a block contains: pickled messages (`engine.ingest.worker_process`) or a header and arrays
 (`vectors.frames`).
 """
 
@@ -10,16 +10,16 @@ import struct
 from typing import BinaryIO
 
 MAX_BLOCK = 1 << 31
-"""Bytes. A longer block is refused: no file that is indexed comes near it."""
+"""The maximum size of a block in bytes. Indexed files are far smaller."""
 _LENGTH = struct.Struct("<Q")
 
 
 class FrameError(ValueError):
-    """The bytes make no sense or exceed a limit. The pipe cannot be used any more."""
+    """The received bytes are malformed or exceed a limit. The pipe must not be used any more."""
 
 
 def write_block(stream: BinaryIO, *pieces: bytes) -> None:
-    """Writes the pieces as one block and flushes. Raises OSError if the other end is gone."""
+    """Writes the pieces as one block and flushes the stream. Raises OSError if the other end is gone."""
     stream.write(_LENGTH.pack(sum(map(len, pieces))))
     for piece in pieces:
         stream.write(piece)
@@ -27,7 +27,7 @@ def write_block(stream: BinaryIO, *pieces: bytes) -> None:
 
 
 def read_block(stream: BinaryIO, most: int = MAX_BLOCK) -> bytes | None:
-    """The next block, or None at the end of the stream.
+    """Returns the next block, or None at the end of the stream.
 
     Raises FrameError when the block has more than `most` bytes or the stream ends inside it, and OSError.
     """

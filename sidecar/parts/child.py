@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 _KEPT_VARIABLES = frozenset(
     {"PATH", "PATHEXT", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"}
-    | {"SYSTEMROOT", "WINDIR", "COMSPEC"}  # Windows starts nothing without them
+    | {"SYSTEMROOT", "WINDIR", "COMSPEC"}  # Windows starts no process without them
 )
 # The child has to find this very package even when it is not installed; -I ignores the caller's PYTHON* variables, its
 # user site directory and the working directory.
@@ -29,8 +29,8 @@ _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 
 def waited_for_processor_s(pid: int) -> float:
-    """For how many seconds in all this process was ready to run while others ran. 0 where the system does not count
-    that (only Linux does), or if there is no such process."""
+    """Returns how many seconds in total the process was ready to run while others ran; 0 if there is no such process,
+    or on a system that does not count this (only Linux does)."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     return 0.0

@@ -27,9 +27,8 @@ _GENERATED, _VENDORED = _ATTRIBUTES
 MAX_ATTRIBUTE_PATTERN = 1_000
 """Patterns with more characters are ignored."""
 MAX_ATTRIBUTE_LINES = 20_000
-"""The maximum number of lines of one file that are about the attributes used here. Whoever judges the first file reads
-them, within the time that this file may take: 100,000 took longer than that.
-"""
+"""The maximum number of lines in one file that name the attributes used here. They are parsed when the first file is
+judged, within the time limit for that file, which 100,000 lines exceeded. """
 HEAD_LINES = 40
 """A comment that marks a file as generated must be within this many lines."""
 
@@ -75,7 +74,7 @@ class _AttributeLine:
 
 
 class _AttributeFile:
-    """What one file says about the attributes used here. Raises TooManyRules."""
+    """The lines of one `.gitattributes` file about the attributes used here. The constructor raises TooManyRules."""
 
     def __init__(self, label: str, prefix: str, lines: Sequence[_AttributeLine]) -> None:
         self._label = label
@@ -86,7 +85,8 @@ class _AttributeFile:
         }
 
     def state(self, path: str, name: str) -> tuple[bool | None, str] | None:
-        """The attribute's state by the last line that matches the path, and that line; None when no line matches."""
+        """Returns the attribute's state by the last line that matches the path, and that line with its place; None when
+        no line matches."""
         found = self._index[name].last_match(path[len(self._prefix) :], False)
         if found is None:
             return None
@@ -102,7 +102,8 @@ class Classifier:
         self._parsed: dict[str, tuple[tuple[int, int, int], _AttributeFile | TooManyRules]] = {}
 
     def decide(self, path: str, text: str, encoding: str = "utf-8", reason: str = "") -> Decision:
-        """The decision on a file that was read as `text` in `encoding`; `reason` says why that is unknown.
+        """Returns the decision on a file that was read as `text` in `encoding`. `reason` says why the encoding is
+        UNKNOWN.
 
         Raises PermissionDenied when a `.gitattributes` file that applies to it cannot be read.
         """
@@ -129,13 +130,14 @@ class Classifier:
         return Decision(Rule.GENERATED, written) if written else Decision(Rule.INDEXED)
 
     def _refused_attributes(self, path: str) -> str:
-        """Why the file at `path`, if it is a `.gitattributes` file, has too many rules; else empty."""
+        """Returns why the file at `path`, if it is a `.gitattributes` file, has too many rules; else empty."""
         folder, slash, name = path.rpartition("/")
         loaded = self._load(path, folder + slash) if name == GITATTRIBUTES else None
         return str(loaded) if isinstance(loaded, TooManyRules) else ""
 
     def _attribute(self, path: str, name: str) -> tuple[bool | None, str]:
-        """The state of an attribute, by the innermost file and its last matching line, and that line."""
+        """Returns the state of an attribute by `info/attributes` or else the innermost file that names it, and the line
+        that decides; None if no line does."""
         for file in self._files_about(path):
             said = file.state(path, name)
             if said is not None:
@@ -221,7 +223,7 @@ def _attribute_state(word: str) -> tuple[str, bool | None]:
 
 
 def minified_reason(path: str, text: str) -> str:
-    """Why a file seems to be the output of a minifier, or data in very long lines; empty when it does not."""
+    """Returns why a file seems to be the output of a minifier, or data in very long lines; empty when it does not."""
     if _MINIFIED_NAMES.search(path):
         return "its name says so"
     language = language_of(path)
@@ -239,7 +241,8 @@ def minified_reason(path: str, text: str) -> str:
 
 
 def generated_reason(path: str, text: str) -> str:
-    """Why a file seems to be generated: by its name, or by a comment among its first lines; empty when it does not."""
+    """Returns why a file seems to be generated: by its name, or by a comment among its first lines; empty when it does
+    not."""
     if _GENERATED_NAMES.search(path):
         return "its name says so"
     head = text[:8192]

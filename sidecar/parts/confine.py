@@ -1,6 +1,6 @@
 """Limits that a process puts on itself: its memory and the CPU time of one piece of work.
 
-Linux enforces both, macOS only the CPU time, Windows neither: there only the parent's timeout remains.
+Linux enforces both, macOS only the CPU time, Windows neither. On Windows only the parent's timeout applies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if sys.platform != "win32":
 def limit_memory(more_bytes: int) -> None:
     """Limits this process to `more_bytes` beyond its present memory, and disables core files.
 
-    Allocations above the limit fail. Counts writable data, not mapped libraries (RLIMIT_DATA).
+    Allocations above the limit fail. The limit counts writable data, not mapped libraries (RLIMIT_DATA).
     """
     if sys.platform != "win32":
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -30,7 +30,8 @@ def limit_memory(more_bytes: int) -> None:
 
 
 def memory_bytes() -> int | None:
-    """The memory of this process as `limit_memory` counts it, in bytes; None when the system does not report it."""
+    """Returns the memory of this process in bytes, as `limit_memory` counts it; None when the system does not report
+    it."""
     with contextlib.suppress(OSError, ValueError, StopIteration), Path("/proc/self/status").open() as status:
         return int(next(line for line in status if line.startswith("VmData")).split()[1]) * 1024
     return None

@@ -1,5 +1,5 @@
-"""How much of a workspace an index holds, as the manifest stores it: what is indexed, and what is missing for which
-reason.
+"""How much of a workspace an index holds, as the manifest stores it: how many files are indexed, how many are missing,
+and why.
 
 The functions that write must be called inside a transaction.
 """
@@ -15,11 +15,11 @@ from sidecar.model.answers import Coverage, Lack
 from sidecar.model.files import Rule
 
 AWAITED_TABLE = "CREATE TABLE IF NOT EXISTS awaited(path TEXT PRIMARY KEY) WITHOUT ROWID"
-"""The files that a pass has found and not read yet. Manifests of earlier versions get the table when they are opened
-for writing."""
+"""The files that a pass has found and has not read yet. Manifests of earlier versions get the table when they are
+opened for writing."""
 
 CANCELLED = "cancelled"
-"""The key of the manifest's meta table that says whether somebody has cancelled the building of the index."""
+"""The key in the manifest's meta table that is set if a person has cancelled the building of the index."""
 
 _REASONS: dict[Rule, Lack] = {
     Rule.TOO_MANY: "maxFiles",
@@ -34,7 +34,7 @@ _WRITTEN_BY_USERS = frozenset({Rule.GITIGNORE, Rule.SIDECARIGNORE, Rule.CONFIG_E
 
 
 def put_awaited(connection: sqlite3.Connection, paths: Iterable[str], *, all_of_them: bool) -> None:
-    """Records files that are going to be read for the first time. `all_of_them`: no other file is awaited."""
+    """Records files that are going to be read for the first time. `all_of_them`: these replace all recorded before."""
     if all_of_them:
         connection.execute("DELETE FROM awaited")
     connection.executemany("INSERT OR IGNORE INTO awaited VALUES(?)", [(path,) for path in paths])
@@ -46,8 +46,8 @@ def settle_awaited(connection: sqlite3.Connection, paths: Iterable[str]) -> None
 
 
 def read_coverage(connection: sqlite3.Connection) -> Coverage:
-    """What the index holds and lacks at this commit. A folder that was left out counts as nothing: nobody knows how
-    many files are in it."""
+    """Returns what the index holds and lacks at this commit, in files. A folder that was left out is not counted,
+    because the number of files in it is unknown."""
     counts: dict[Lack, int] = {"not-read-yet": _awaited(connection)}
     left_out = connection.execute(
         "SELECT rule, count(*) FROM (SELECT path, rule FROM skipped UNION ALL SELECT path, rule FROM left_out)"
@@ -76,7 +76,7 @@ def _is_set(connection: sqlite3.Connection, key: str) -> bool:
 
 
 def why_no_files(connection: sqlite3.Connection) -> str:
-    """The reason for a complete index without files: everything is left out, or the workspace has none."""
+    """Returns the reason why a complete index has no files: everything is left out, or the workspace is empty."""
     left_out = connection.execute(
         "SELECT rule, detail FROM skipped UNION ALL SELECT rule, detail FROM left_out"
         " UNION ALL SELECT 'could-not-be-indexed', '' FROM failures"
@@ -92,7 +92,8 @@ def why_no_files(connection: sqlite3.Connection) -> str:
 
 
 def _mostly_by(rule: str, left_out: Sequence[tuple[str, str]]) -> str:
-    """Which line or pattern of the user's leaves out most of what this rule leaves out; empty for rules of ours."""
+    """Returns which of the user's lines or patterns leaves out most of what this rule leaves out; empty for sidecar's
+    own rules."""
     if rule not in _WRITTEN_BY_USERS:
         return ""
     (line, _), *others = Counter(detail for other, detail in left_out if other == rule).most_common()

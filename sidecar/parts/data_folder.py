@@ -1,6 +1,6 @@
-"""Recognises sidecar's own data folders, wherever they are: the one in use, and those of other settings.
+"""Recognises sidecar's own data folders: the one in use, and those of other installations and settings.
 
-What is in them is made from the files of workspaces, or is private to sidecar. It is never a workspace itself.
+Their content is made from the files of workspaces, or is private to sidecar. It is never searched as a workspace.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _OF_AN_INDEX = ("generations", "current", "lock", "config.json", "memories", "do
 
 
 def data_folder_of(folder: str, home: Path | None = None) -> str:
-    """The data folder that `folder` is, or in whose own folders it lies; empty if it is neither.
+    """Returns the data folder that `folder` is, or to whose own folders (`_OWN`) it belongs; empty if there is none.
 
-    `folder` is absolute and without links; `home` is a data folder that may be empty as yet. A folder beside sidecar's
-    own in a data folder, such as a project below a home directory that serves as one, is a folder like any other.
+    `folder` is absolute and without links; `home` is a data folder that may still be empty. Other folders in a data
+    folder do not count: a project in a home directory that serves as data folder can be searched.
     """
     here = Path(folder)
     if is_data_folder(here, home):
@@ -30,13 +30,13 @@ def data_folder_of(folder: str, home: Path | None = None) -> str:
 
 
 def is_own_folder(folder: str) -> bool:
-    """Whether sidecar has made this folder in a data folder."""
+    """Whether this is one of sidecar's own folders in a data folder."""
     head, _, name = folder.rpartition("/")
     return name in _OWN and is_data_folder(Path(head or "/"))
 
 
 def is_data_folder(folder: Path, home: Path | None = None) -> bool:
-    """Whether sidecar keeps data in this folder, as what is in it shows. A folder that cannot be read is none."""
+    """Whether sidecar keeps data in this folder, judged by its content. False for a folder that cannot be read."""
     if folder == home:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Opens SQLite files in the same way everywhere and turns sqlite3's errors into sidecar's.
+"""Opens SQLite files with the same options everywhere and turns sqlite3's errors into sidecar's.
 
 For the parts that store data.
 """
@@ -56,14 +56,14 @@ def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
 
 
 def _is_broken_place(path: Path) -> bool:
-    """Whether no database can be at this path, whatever the permissions: it is gone, or a folder has its name."""
+    """Whether no database can be at this path, whatever the permissions: the file is gone, or a folder has its name."""
     if any(os.path.isdir(f"{path}{ending}") for ending in _FILES):  # noqa: PTH112 Path.is_dir raises where it may not look
         return True
     return _is_gone(path) and os.access(path.parent, os.R_OK | os.W_OK)
 
 
 def _is_gone(path: Path) -> bool:
-    """Whether nothing is at this path, with or without the folder that it names; False if that cannot be known."""
+    """Whether nothing exists at this path, or not even its folder does; False if that cannot be determined."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -74,15 +74,16 @@ def _is_gone(path: Path) -> bool:
 
 
 def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> sqlite3.Connection:
-    """A connection in autocommit mode. Several threads may use it, one at a time.
+    """Opens a connection in autocommit mode. Several threads may use it, one at a time.
 
-    Makes the file unless `readonly`. Raises what `translated` raises; IndexCorrupt if there is no file to read.
+    Creates the file unless `readonly`. Raises the errors of `translated`, and IndexCorrupt if a file to read does not
+    exist.
     """
     with translated(path, corrupt):
         if readonly and _is_gone(path):
             raise _corrupt(corrupt, path, "the file is gone")
         connection = connect_readonly(path) if readonly else _connect(path, "mode=rwc")
-        # A cache, not a memory map: with a map, truncating the file would kill the process.
+        # A cache and no memory map: if the file is truncated, reading a map kills the process.
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         if not readonly:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -97,9 +98,9 @@ def _connect(path: Path, way: str) -> sqlite3.Connection:
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
-    """A connection for reading only; raises sqlite3.Error.
+    """Opens a connection for reading only. Raises sqlite3.Error.
 
-    SQLite cannot read a WAL database in a read-only folder without its shared-memory file. Nobody can write there
+    SQLite cannot read a WAL database in a read-only folder without its shared-memory file. No process can write there
     either, so the file is then opened as immutable.
     """
     connection = _connect(path, "mode=ro")
@@ -121,10 +122,10 @@ def new_file_id(connection: sqlite3.Connection) -> int:
 
 
 def file_id(path: Path) -> int:
-    """The id in the header of a database file; 0 if it was given none. Raises what `translated` raises.
+    """Returns the id in the header of a database file; 0 if it has none. Raises the errors of `translated`.
 
-    It is read from the file itself: a connection that is open answers from its cache and from the journal, whatever has
-    become of the file.
+    The id is read from the file itself, because an open connection answers from its cache and the journal, even if the
+    file has been replaced.
     """
     if _is_gone(path):
         raise _corrupt(_REBUILD, path, "the file is gone")
@@ -134,16 +135,16 @@ def file_id(path: Path) -> int:
 
 
 class OpenedFile:
-    """Tells whether a database file is still the one that was opened. Thread-safe."""
+    """Checks that a database file is still the one that was opened. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._id = file_id(path)
         self._settled: Look | None = None
-        """How the file looked when its id was last read, if a further change would have another look."""
+        """The look of the file when its id was last read; None if a further change could leave the same look."""
 
     def check(self) -> None:
-        """Raises IndexCorrupt if the content of another file has taken its place, or its header cannot be read."""
+        """Raises IndexCorrupt if another file has taken its place, or its header cannot be read."""
         look = look_of(self._path)
         if look is not None and look == self._settled:
             return
@@ -161,7 +162,7 @@ def copy_database(source: Path, target: Path) -> None:
 
 @contextmanager
 def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One writing transaction: commits everything done in the block, or rolls it back and raises."""
+    """Runs the block in one writing transaction: commits everything, or on an exception rolls back and raises it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -174,10 +175,10 @@ def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def find_fault(path: Path, *, quick: bool = False) -> str:
-    """One line that says what SQLite's integrity check finds wrong with a file; empty if nothing, or if that cannot be
-    known: the file is busy, or cannot be opened at the moment.
+    """Returns one line on the first fault that SQLite's integrity check finds in a file; empty if it finds none, or if
+    the file cannot be checked because it is busy or cannot be opened at the moment.
 
-    `quick` leaves out whether tables and their indexes agree, and takes some 0.1 s per 150 MB.
+    `quick` does not compare tables with their indexes, and takes about 0.1 s per 150 MB.
     """
     try:
         with contextlib.closing(connect_readonly(path)) as connection:
@@ -192,7 +193,7 @@ def find_fault(path: Path, *, quick: bool = False) -> str:
 
 @contextmanager
 def blamed(path: Path) -> Iterator[None]:
-    """Raises IndexCorrupt in place of an unexpected exception when the file turns out to be damaged."""
+    """Replaces an unexpected exception of the block by IndexCorrupt if the file proves damaged."""
     try:
         yield
     except (SidecarError, sqlite3.Error):
@@ -205,15 +206,15 @@ def blamed(path: Path) -> Iterator[None]:
 
 
 def readable_rows(connection: sqlite3.Connection, table: str, key: str, columns: str) -> Iterator[tuple[Any, ...]]:
-    """Every row of a damaged table that can still be read, by its integer key.
+    """Yields every row of a damaged table that can still be read, by its integer key.
 
-    Reads from both ends until an error, then one by one between them, up to `_PROBED` keys. Yields nothing if the
-    table's definition cannot be read, as in a file that is no database.
+    Reads from both ends until an error, then key by key between them, at most `_PROBED` keys. Yields nothing if the
+    table's definition cannot be read, as in a file that is not a database.
     """
     try:
         connection.execute(f"EXPLAIN SELECT {key}, {columns} FROM {table}")
     except sqlite3.Error:
-        return  # no key could be read either, and each attempt would read the file's first page again
+        return  # no row could be read either, and each attempt would read the file's first page again
     low = high = None
     for order in ("ASC", "DESC"):
         beyond = "" if low is None else f"WHERE {key} > {low}"

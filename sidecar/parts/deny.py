@@ -1,7 +1,7 @@
 """Names that are never source: dependencies, version control, build output, caches, lock and editor files, media.
 
-A table with its look-ups. Names that are source in one ecosystem and output in another (`target`, `bin`, `vendor` ...)
-are denied only on evidence: a build file beside the folder, or certain names in it.
+Names that are source in one ecosystem and output in another (`target`, `bin`, `vendor` ...) are denied only on
+evidence: a build file beside the folder, or certain names in it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Listing(Protocol):
 
 
 class KnownNames:
-    """A listing of names that are known already."""
+    """A listing of names that the caller has already read."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
@@ -131,7 +131,7 @@ class NamesOnDisk:
 
 
 def denied_by_name(name: str, is_folder: bool) -> str:
-    """Why a name is never indexed, at any depth; empty when the name alone does not exclude it."""
+    """Returns why a name is never indexed, at any depth; empty when the name alone does not exclude it."""
     if is_folder:
         kind = _FOLDERS.get(name) or ("package metadata" if name.endswith((".egg-info", ".dist-info")) else "")
         return f"{name}/ ({kind})" if kind else ""
@@ -144,14 +144,15 @@ def denied_by_name(name: str, is_folder: bool) -> str:
 
 
 def denied_by_siblings(name: str, siblings: Listing) -> str:
-    """Why a folder is build output or dependencies, by the names beside it; empty when they do not show it."""
+    """Returns why a folder is build output or dependencies, by the names beside it; empty when they do not show it."""
     signals = _EVIDENCE.get(name)
     marker = next((marker for marker in signals[0] if siblings.has(marker)), "") if signals else ""
     return f"{name}/ beside {marker}" if marker else ""
 
 
 def denied_by_contents(name: str, contents: Listing) -> str:
-    """Why a folder is build output, a cache or an environment, by the names in it; empty when they do not show it."""
+    """Returns why a folder is build output, a cache or an environment, by the names in it; empty when they do not show
+    it."""
     for marker, meaning in _TELLING:
         if contents.has(marker):
             return f"{name}/ holds {marker} ({meaning})"
@@ -161,6 +162,6 @@ def denied_by_contents(name: str, contents: Listing) -> str:
 
 
 def binary_extension(name: str) -> str:
-    """The lower-case extension if it is one of media, archives, object files and the like; else empty."""
+    """Returns the lower-case extension if it is one of media, archives, object files and the like; else empty."""
     extension = name.rpartition(".")[2].lower()
     return extension if "." in name and extension in _BINARY_EXTENSIONS else ""

@@ -1,7 +1,7 @@
 """Documents that callers supply, in a SQLite file of their own: named indexes with their documents and postings.
 
-Several processes may use one file. The query language, scores and highlights are in `parts/lexical`, indexes in memory
-in `engine/extras/documents.py`.
+Several processes may use one file. `parts/lexical` has the query language, scores and highlights;
+`engine/extras/documents.py` holds the indexes in memory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CountWords = Callable[[str, bool, int], Mapping[str, int]]
 
 
 class DocumentFile:
-    """Named document indexes in one file. Thread-safe. The file and its folder are made with the first index."""
+    """Named document indexes in one file. Thread-safe. The file and its folder are created with the first index."""
 
     def __init__(self, path: Path, count: CountWords) -> None:
         """`count` counts the words of documents that are rescued from a damaged file."""
@@ -52,14 +52,14 @@ class DocumentFile:
         self.reading, self.writing, self.close = file.reading, file.writing, file.close
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
-        """Makes an index; False when the name is taken."""
+        """Creates an empty index. Returns False when the name is taken."""
         with self.writing() as connection:
             row = (name, int(lowercase), min_length)
             statement = "INSERT OR IGNORE INTO indexes(name, lowercase, min_length) VALUES(?, ?, ?)"
             return connection.execute(statement, row).rowcount == 1
 
     def find(self, name: str) -> KeptDocuments | None:
-        """The index with this name; None when no index has it."""
+        """Returns the index with this name; None when no index has it."""
         with self.reading() as connection:
             if connection is None:
                 return None
@@ -67,13 +67,13 @@ class DocumentFile:
         return None if row is None else KeptDocuments(self, row[0], bool(row[1]), row[2])
 
     def names(self) -> list[str]:
-        """The names of all indexes, sorted."""
+        """Returns the names of all indexes, sorted."""
         with self.reading() as connection:
             rows = [] if connection is None else connection.execute("SELECT name FROM indexes ORDER BY name").fetchall()
         return [row[0] for row in rows]
 
     def drop(self, name: str) -> bool:
-        """Deletes an index with its documents; False when no index has the name."""
+        """Deletes an index with its documents. Returns False when no index has the name."""
         with self.writing() as connection:
             row = connection.execute("DELETE FROM indexes WHERE name = ? RETURNING id", (name,)).fetchone()
             if row is not None:
@@ -98,7 +98,7 @@ class KeptDocuments:
             yield
 
     def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
-        """Stores a document under its id, replacing the one that had it; True when it replaced one."""
+        """Stores a document, replacing the one with the same id. Returns whether there was one."""
         with self._file.writing() as connection:
             place = (self._id, doc_id)
             old = connection.execute("SELECT number FROM documents WHERE index_id = ? AND doc_id = ?", place).fetchone()
@@ -117,7 +117,7 @@ class KeptDocuments:
         return old is not None
 
     def remove(self, doc_id: str) -> bool:
-        """Deletes a document; False when no document has this id."""
+        """Deletes a document. Returns False when no document has this id."""
         with self._file.writing() as connection:
             row = connection.execute(
                 "DELETE FROM documents WHERE index_id = ? AND doc_id = ? RETURNING number", (self._id, doc_id)
@@ -127,32 +127,32 @@ class KeptDocuments:
         return row is not None
 
     def number_of(self, doc_id: str) -> int | None:
-        """The number of the document with this id; None when there is none."""
+        """Returns the number of the document with this id; None when there is none."""
         rows = self._all("SELECT number FROM documents WHERE index_id = ? AND doc_id = ?", doc_id)
         return int(rows[0][0]) if rows else None
 
     def size(self) -> int:
-        """The number of documents."""
+        """Returns the number of documents."""
         return int(self._one("SELECT count(*) FROM documents WHERE index_id = ?")[0])
 
     def of(self, token: str) -> dict[int, int]:
-        """The postings of a token: document number -> count."""
+        """Returns the postings of a token: its count by document number."""
         return dict(self._all("SELECT number, count FROM postings WHERE index_id = ? AND token = ?", token))
 
     def numbers(self) -> list[int]:
-        """The numbers of all documents, ascending."""
+        """Returns the numbers of all documents, ascending."""
         return [row[0] for row in self._all("SELECT number FROM documents WHERE index_id = ? ORDER BY 1")]
 
     def content(self, number: int) -> str:
-        """The content of a document."""
+        """Returns the content of a document."""
         return str(self._one("SELECT content FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def doc_id(self, number: int) -> str:
-        """The id that the caller gave a document."""
+        """Returns the id that the caller gave a document."""
         return str(self._one("SELECT doc_id FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def metadata(self, number: int) -> str:
-        """The metadata of a document, as it was stored."""
+        """Returns the metadata of a document, as it was stored."""
         return str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:

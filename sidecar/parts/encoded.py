@@ -1,7 +1,8 @@
 """Data that is written as text: data URIs, base64, hexadecimal bytes and the mappings of source maps.
 
-They are no words and have no meaning, but cut into pieces they look like words to the lexical index and like a text to
-a model. Told by shape alone, so that an identifier, a path, a commit id, a UUID or a digest is never taken for data.
+Encoded data has no meaning, but cut into pieces it looks like words to the lexical index and like text to a model. It
+is recognised by its shape alone, with limits such that an identifier, a path, a commit id, a UUID or a digest is never
+taken for data.
 
 >>> without_encoded("icon: url(data:image/png;base64," + "iVBORw0KGgo" * 20 + ") 0 0")
 'icon: url(data:image/png;base64, ) 0 0'
@@ -13,9 +14,9 @@ import re
 from itertools import pairwise
 
 _FOLD = r"""(?:[ \t"'+,;\\]|\\n){0,12}\r?\n[\s"'#*/]{0,80}"""
-"""What stands between two lines of one value: quotes and operators of the language, and the next line's indentation."""
+"""The text between two lines of one value: quotes and operators of the language, and the next line's indentation."""
 _LINE = r"(?=[A-Za-z]*[0-9+/=])[A-Za-z0-9+/]{4,}+(?=={0,2}[ \t\"'+,;)\]}\\]*+(?:\r?\n|\Z))"
-"""A line of nothing else; the last one is short."""
+"""A further line of a value. It has nothing but data, at least four characters, because the last line may be short."""
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{60,}}+(?:{_FOLD}{_LINE})*+={{0,2}}")
 _URI = re.compile(r"\bdata:[\w/+.-]*+(?:;[\w=.+-]++)*+,(?=[^\s\"'()<>\\`]{64})")
 _PAYLOAD = re.compile(r"[^\s\"'()<>\\`]*+")
@@ -30,8 +31,8 @@ _REPEATS = re.compile(r"(.)\1+")
 
 
 def without_encoded(text: str) -> str:
-    """The text with one blank in place of each long piece of encoded data. A data URI keeps what it says of itself."""
-    # Nearly every text ends here, at a tenth of what the patterns cost.
+    """Returns the text with one space in place of each long piece of encoded data. A data URI keeps its media type."""
+    # Nearly every text is done here, in a tenth of the time that the patterns take.
     if max(map(len, text.split()), default=0) < _LONG and text.count("0x") < _FEW_BYTES:
         return text
     return _BYTES.sub(" ", _HEX.sub(" ", _MAPPINGS.sub(_kept_names, _RUN.sub(_kept_words, _without_payloads(text)))))
@@ -53,8 +54,8 @@ def _kept_words(run: re.Match[str]) -> str:
 
 
 def _is_base64(run: str) -> bool:
-    """Whether a run of base64's characters is base64. Its digits, capitals and small letters follow one another as if
-    by chance; in words, in camel case and in paths they stay together, and a digest has letters of one case."""
+    """Whether a run of base64's characters is base64. In base64 the digits, capitals and small letters alternate at
+    random. In words, camel case and paths they come in groups, and a digest has letters of one case only."""
     if len(run) < _SHORTEST:
         return False
     mixed = _REPEATS.sub(r"\1", run)
@@ -65,8 +66,8 @@ def _is_base64(run: str) -> bool:
 
 
 def _kept_names(listed: re.Match[str]) -> str:
-    """A blank for a source map's mappings, and a list of names as it is. Of a mapping's four or five numbers the second
-    says that the source file is the same as before: `A`, which is zero."""
+    """Returns a space in place of a source map's mappings, but a list of names unchanged. The second of a mapping's
+    four or five numbers is nearly always `A`, zero: the source file is the same as before."""
     groups = [group for group in re.split("[,;]", listed.group()) if len(group) > 3]
     same_file = sum("A" in group[1:4] for group in groups)
     return " " if groups and same_file >= 0.9 * len(groups) else listed.group()

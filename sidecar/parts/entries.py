@@ -1,4 +1,4 @@
-"""One name in a folder as the disk has it: what kind of thing it is, or why that could not be determined."""
+"""One name in a folder on disk: whether it is a file, a folder or a link, or why that could not be determined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidecar.parts.paths import disk_path
 from sidecar.parts.pattern_index import TooManyRules
 
 NOT_LOOKED_AT = (Rule.NOT_READ, Rule.UNREADABLE)
-"""Rules for what could not be examined."""
+"""The rules for paths that could not be examined."""
 # Errors that will not go away by themselves.
 _LASTING = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP)
 _LONGEST_NAME = 255
@@ -23,7 +23,8 @@ _REPARSE_MOUNT_POINT = 0xA0000003
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`stat` is from lstat; None when nothing has this name, or when `failure` says why it could not be examined."""
+    """One path on disk. `stat` is from lstat; None when nothing has this name, or when `failure` says why it could not
+    be examined."""
 
     path: str
     name: str
@@ -36,9 +37,9 @@ class Entry:
 def entry_of(
     found: os.DirEntry[str], prefix: str, has: Callable[[str], bool], seen: set[str]
 ) -> tuple[Entry, Decision | None]:
-    """The entry of a scanned name, and a decision if the name itself cannot be used, else None.
+    """Returns the entry of a scanned name, and a decision if the name itself cannot be used, else None.
 
-    `prefix` is the folder's path with its `/`; `has` tells whether the folder has a name, and `seen` collects the
+    `prefix` is the folder's path with its `/`; `has` says whether the folder has a name, and `seen` collects the
     non-ASCII names met so far. Raises FileNotFoundError when the name has disappeared.
     """
     name = found.name if found.name.isascii() else unicodedata.normalize("NFC", found.name)
@@ -64,7 +65,8 @@ def entry_of(
 
 
 def entry_at(path: str, folder: str, is_last: bool) -> Entry:
-    """The entry of one path on disk. A missing one counts as a folder when more of the path follows."""
+    """Returns the entry of one path on disk. A missing one counts as a folder unless the path ends with it
+    (`is_last`)."""
     name = path.rsplit("/", 1)[-1]
     absolute = disk_path(folder, name)
     try:
@@ -77,7 +79,7 @@ def entry_at(path: str, folder: str, is_last: bool) -> Entry:
 
 
 def is_there(root: str, path: str) -> bool:
-    """Whether something below `root` has this path. Links are not followed: behind one, nothing does."""
+    """Whether anything exists at this path below `root`. Links are not followed: a path behind one does not exist."""
     names, folder = path.strip("/").split("/"), root
     for depth in range(1, len(names) + 1):
         entry = entry_at("/".join(names[:depth]), folder, depth == len(names))
@@ -90,9 +92,9 @@ def is_there(root: str, path: str) -> bool:
 
 
 def failed(error: Exception, name: str = "") -> Decision:
-    """The decision on an entry that could not be examined because of `error`.
+    """Returns the decision on an entry that could not be examined because of `error`.
 
-    `name` is the entry's own name, if known: one that is longer than any file system allows counts as missing.
+    `name` is the entry's own name, if known. A name that is longer than any file system allows counts as missing.
     """
     if isinstance(error, TooManyRules):
         return Decision(Rule.TOO_MANY_RULES, str(error))

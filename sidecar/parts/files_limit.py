@@ -1,4 +1,5 @@
-"""Which files the limit on their number leaves out: those that matter least, by the order in which files are read."""
+"""Decides which files the limit on the number of files leaves out: the last ones in the order in which files are
+read."""
 
 from __future__ import annotations
 
@@ -9,10 +10,10 @@ from sidecar.parts.reading_order import Worth, lately_changed, reading_order, wo
 
 
 class FilesLimit:
-    """At most `most` files are kept.
+    """Keeps at most `most` files.
 
-    A whole walk decides once (`share`). Between two whole walks, single files are judged as that walk would have done:
-    by the first place in the order that it left out.
+    A walk of the whole workspace decides once (`share`). Between two such walks, single files are judged as the last
+    walk would have judged them: by the place in the order of the first file that it left out.
     """
 
     def __init__(self, most: int) -> None:
@@ -30,8 +31,8 @@ class FilesLimit:
         )
 
     def share(self, files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[SkippedPath], FoundFile | None]:
-        """The files of a whole walk that are kept, those that are left out, and the first of these in the order; None
-        if the limit leaves out none. `files` are in path order, and so are the results."""
+        """Divides the files of a whole walk. Returns those that are kept, those that are left out, and the first of the
+        latter in the order; None if none is left out. `files` are in path order, and so are the results."""
         if len(files) <= self._most:
             self.leave_out_from(None)
             return list(files), [], None
@@ -43,8 +44,8 @@ class FilesLimit:
         return [found for found in files if found.path in kept], skipped, first
 
     def leave_out_from(self, first: FoundFile | None, is_kept: Callable[[str], bool] | None = None) -> None:
-        """Judges as an earlier whole walk did that left out `first` and what comes after it, except the paths that
-        `is_kept`. None if that walk left out nothing."""
+        """Makes `leaves_out` judge as an earlier whole walk did, which left out `first` and all later files except
+        those that `is_kept`. `first` is None if that walk left out nothing."""
         self._first = None if first is None else _place(first)
         self._is_kept = is_kept or _never
 

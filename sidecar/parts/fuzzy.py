@@ -10,9 +10,9 @@ from rapidfuzz.distance import OSA, Levenshtein
 
 
 def similarity(left: str, right: str, at_least: float = 0.0) -> float:
-    """1 - Levenshtein distance / length of the longer text, in 0-1; 0 when either is empty. Case-sensitive.
+    """Returns 1 - Levenshtein distance / length of the longer text, in 0-1; 0 when either is empty. Case-sensitive.
 
-    A similarity below `at_least` may be returned as 0: stopping early keeps long texts cheap.
+    A similarity below `at_least` may be returned as 0, because the computation then stops early.
     """
     if not left or not right:
         return 0.0
@@ -24,8 +24,9 @@ def similarity(left: str, right: str, at_least: float = 0.0) -> float:
 
 
 def closest(wanted: str, names: Sequence[str], most_edits: int, limit: int) -> list[str]:
-    """At most `limit` names that `most_edits` turn into `wanted`: fewest edits first, then those that begin and end as
-    it does, then in the given order. An edit adds, drops or replaces a letter, or swaps two neighbours."""
+    """Returns at most `limit` names that at most `most_edits` edits turn into `wanted`: fewest edits first, then names
+    with the same first and last letter, then in the given order. An edit adds, drops or replaces a letter, or swaps two
+    adjacent ones (optimal string alignment distance)."""
     found = process.extract(wanted, names, scorer=OSA.distance, score_cutoff=most_edits, limit=None)
     best = sorted(found, key=lambda one: (one[1], one[0][:1] != wanted[:1], one[0][-1:] != wanted[-1:], one[2]))
     return [name for name, _, _ in best[:limit]]

@@ -1,7 +1,8 @@
-"""Which files git may store in another form than they have on disk, by attribute files that strangers may have written.
+"""Tells which files git may store in another form than they have on disk. Strangers may have written the attribute
+files.
 
-Only a filter and another encoding count. What else git converts (ends of lines, `$Id$`) makes a file shorter or leaves
-it as it is: if a file has as many bytes as its blob, it has the same bytes.
+Only a filter and another encoding count. Git's other conversions (line ends, `$Id$`) make a file shorter or leave it as
+it is, so a file with as many bytes as its blob has the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _MACRO = "[attr]"
 
 
 class Conversions:
-    """The converting attributes of one working tree, read where they are asked for. `folder` is its git folder.
+    """The converting attributes of one working tree. The file of a folder is read when a path below it is asked for.
+    `folder` is the tree's git folder.
 
     Its methods raise OSError, TooLarge, TooManyRules and UnicodeDecodeError for attribute files that cannot be read.
     """
@@ -46,14 +48,14 @@ class Conversions:
 
 
 def _folders(path: str) -> Iterator[str]:
-    """The folders of a path, from its own to the root, which is the empty string."""
+    """Yields the folders of a path, from its own to the root, which is the empty string."""
     while path:
         path = path.rpartition("/")[0]
         yield path
 
 
 def _rules(place: str | Path, prefix: str) -> RuleFile | None:
-    """The patterns of one attribute file that may convert; None if there are none."""
+    """Returns the patterns of one attribute file that may convert; None if there are none."""
     text = (read_small_file(place, MAX_RULES_BYTES) or b"").decode("utf-8")
     patterns = [_pattern(line.strip()) for line in text.splitlines() if any(word in line for word in _CONVERTING)]
     wanted = [pattern for pattern in patterns if not pattern.startswith("#")]
@@ -61,5 +63,6 @@ def _rules(place: str | Path, prefix: str) -> RuleFile | None:
 
 
 def _pattern(line: str) -> str:
-    """The pattern of a line; that of every file where the line is a macro, which others may use, or quoted."""
+    """Returns the pattern of a line. For a macro, which other lines may use, and for a quoted or negative pattern, it
+    is one that matches every file."""
     return "*" if line.startswith((_MACRO, '"', "!")) else line.split(maxsplit=1)[0]

@@ -1,4 +1,5 @@
-"""Where git's HEAD of a working tree points, and which folders to watch to notice that it moves."""
+"""Tells which commit git's HEAD of a working tree points to, and which folders to watch in order to notice that it
+moves."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _GIT_PARTS = ("", "logs", "reftable")
 
 
 def read_checkout(root: str) -> Checkout:
-    """What git says now of the checkout that contains `root`; `head` is empty in no repository."""
+    """Returns the present state of the checkout that contains `root`. `head` is empty outside of a repository."""
     head = GitHead(root)
     git = head.git_folder()
     if git is None:
@@ -25,7 +26,8 @@ def read_checkout(root: str) -> Checkout:
 
 
 class GitHead:
-    """Tells when git's HEAD of a working tree moves. `watched` is for the caller: the folders that it watches."""
+    """Detects that git's HEAD of a working tree has moved. `watched` belongs to the caller: the folders that it
+    watches."""
 
     def __init__(self, root: str) -> None:
         self._folders = _and_above(root)
@@ -33,7 +35,7 @@ class GitHead:
         self.watched: frozenset[str] = frozenset()
 
     def folders(self) -> frozenset[str]:
-        """Folders in which something changes when HEAD moves; empty when the root is in no repository."""
+        """Returns the folders in which something changes when HEAD moves; empty when the root is in no repository."""
         git = self.git_folder()
         if git is None:
             return frozenset()
@@ -45,15 +47,16 @@ class GitHead:
         return before != self._state
 
     def read(self) -> tuple[object, ...]:
-        """HEAD's text and commit.
+        """Returns the text of HEAD and its commit; empty outside of a repository.
 
-        Includes stamps of its log and reference table, because the commit may not be in a file of its own.
+        The result includes stamps of its log and reference table, because the commit may not be in a file of its own.
         """
         git = self.git_folder()
         return () if git is None else _read(git)
 
     def git_folder(self) -> Path | None:
-        """The git folder of the root or of the nearest folder above that has one, links resolved; None without one."""
+        """Returns the git folder of the root or of the nearest folder above that has one, with links resolved; None if
+        there is none."""
         for folder in self._folders:
             with contextlib.suppress(OSError):
                 git = git_folder(folder)
@@ -64,7 +67,7 @@ class GitHead:
 
 @lru_cache(maxsize=64)
 def _and_above(root: str) -> tuple[Path, ...]:
-    """The folder and all above it, nearest first."""
+    """Returns the folder and all above it, nearest first."""
     return (Path(root), *Path(root).parents)
 
 
@@ -77,7 +80,7 @@ def _read(git: Path) -> tuple[object, ...]:
 
 
 def _text(path: Path) -> str:
-    """The text of one of git's one-line files; empty when it cannot be read."""
+    """Returns the text of one of git's one-line files; empty when it cannot be read."""
     with contextlib.suppress(OSError):
         return read_note(path)
     return ""

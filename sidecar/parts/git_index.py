@@ -1,9 +1,10 @@
-"""Which files of a working tree git takes for unmodified, by what its index noted of them. Does not run git.
+"""Finds the files of a working tree that git considers unmodified, by reading its index. Does not run git.
 
-An index may be damaged, out of date, or a stranger's. So an entry counts only for the file that it was made from: size,
-times, change time and inode have to be those on disk, to the nanosecond, which nobody can foretell who brings an index
-along. What git did not compare itself does not count either: entries that it has been told to assume unchanged, of a
-merge in progress, and those as young as the index.
+An index may be damaged, out of date, or written by a stranger. So an entry counts only for the very file that it was
+made from: size, modification time, change time and inode must be those on disk, to the nanosecond. Whoever ships a
+prepared index cannot foresee these. An entry that git itself did not compare with the file does not count either: one
+that it was told to assume unchanged, one of a merge in progress, and one of a file that is as young as the index. The
+format is described in git's documentation, `gitformat-index(5)`.
 """
 
 from __future__ import annotations
@@ -31,18 +32,20 @@ _NS = 1_000_000_000
 _REGULAR = 0o100000
 _ASSUMED, _EXTENDED, _STAGE = 0x8000, 0x4000, 0x3000
 _NOT_COMPARED = 0x6000
-"""In the second flags: not in the working tree on purpose (`skip-worktree`), or to be added later (`intent-to-add`)."""
+"""Bits of the second flags: deliberately not in the working tree (`skip-worktree`), or to be added later
+(`intent-to-add`)."""
 _PREFIXES_SHARED = 4
-"""From this version on, a path leaves out what it has in common with the one before."""
+"""The version whose paths leave out the beginning that they share with the path before."""
 
 _Entry = tuple[bytes, tuple[int, ...], bytes]
 """A path, what git noted of its stat (the first ten numbers of an entry), and its blob id."""
 
 
 def unmodified(root: str, files: Mapping[str, IndexedBlob]) -> set[str]:
-    """Those of these files, by path relative to the root, that have the content with this blob id, as git says.
+    """Returns those of these files, as paths relative to the root, whose content has the given blob id, according to
+    git's index.
 
-    Never raises: where git's index or attributes cannot be read or believed, the answer is the empty set.
+    Never raises: if git's index or attributes cannot be read or trusted, the result is empty.
     """
     with contextlib.suppress(OSError, TooLarge, struct.error, ValueError, IndexError):
         return _unmodified(normalise_root(root), files)
@@ -82,8 +85,8 @@ def _is_of(noted: tuple[int, ...], stat: Stat, written: int) -> bool:
 
 
 def _entries(raw: bytes) -> Iterator[_Entry]:
-    """The entries that git compared with the working tree. Raises ValueError, IndexError or struct.error for what is no
-    whole index; nothing is yielded before all of it is known to be read."""
+    """Returns the entries that git compared with the working tree. Raises ValueError, IndexError or struct.error if the
+    bytes are not a whole index; all of it is checked before the first entry is returned."""
     signature, version, count = _HEADER.unpack_from(raw)
     if signature != b"DIRC" or version not in (2, 3, _PREFIXES_SHARED):
         raise ValueError("no index of a known version")
@@ -97,7 +100,7 @@ def _entries(raw: bytes) -> Iterator[_Entry]:
 
 
 def _parse(raw: bytes, version: int, count: int) -> tuple[list[_Entry], int]:
-    """The entries, and where the last one ends."""
+    """Returns the entries that git compared, and the position after the last entry."""
     entries: list[_Entry] = []
     at, name = _HEADER.size, b""
     for _ in range(count):
@@ -120,7 +123,7 @@ def _parse(raw: bytes, version: int, count: int) -> tuple[list[_Entry], int]:
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
-    """A number of variable length, and where it ends."""
+    """Returns a number of variable length (git's offset encoding), and the position after it."""
     byte = raw[at]
     value = byte & 0x7F
     while byte & 0x80:
@@ -131,7 +134,7 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def _is_split(raw: bytes, at: int) -> bool:
-    """Whether the index only lists differences from a shared one. `at`: where its extensions begin."""
+    """Whether the index only lists differences from a shared one. `at` is the position where its extensions begin."""
     while at < len(raw) - _CHECKSUM:
         kind, size = struct.unpack_from(">4sL", raw, at)
         if kind == b"link":

@@ -20,7 +20,7 @@ MAX_CONFIG_BYTES = 1024 * 1024
 
 
 def read_note(path: Path) -> str:
-    """The text of one of git's one-line files; empty when it is missing, too large or not a regular file.
+    """Returns the text of one of git's one-line files; empty when it is missing, too large or not a regular file.
 
     Raises OSError when it cannot be read.
     """
@@ -32,7 +32,7 @@ def read_note(path: Path) -> str:
 
 
 def stamp_of(path: Path) -> tuple[int, int] | None:
-    """Size and mtime (ns) of one of git's files that changes when HEAD moves; None when they cannot be read."""
+    """Returns the size in bytes and the mtime in nanoseconds of one of git's files; None when they cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         found = path.stat()
         return found.st_size, found.st_mtime_ns
@@ -42,7 +42,7 @@ def stamp_of(path: Path) -> tuple[int, int] | None:
 def is_there(path: str | Path) -> bool:
     """Whether the path exists, following links.
 
-    False when permissions forbid to look; raises OSError when neither is known.
+    False when permissions forbid looking; raises OSError when it cannot be determined for another reason.
     """
     try:
         return stat_if_there(path) is not None
@@ -51,17 +51,18 @@ def is_there(path: str | Path) -> bool:
 
 
 def repository_above(root: str) -> str:
-    """The nearest folder at or above the root that has a `.git`; "" when none has."""
+    """Returns the nearest folder at or above the root that has a `.git`; "" when none has."""
     start = Path(root)
     return next((str(folder) for folder in (start, *start.parents) if is_there(folder / ".git")), "")
 
 
 def git_folder(tree: Path) -> Path | None:
-    """The git folder of a working tree: its `.git`, or the folder that `.git` names in a worktree or a submodule.
+    """Returns the git folder of a working tree: its `.git`, or the folder that `.git` names in a worktree or a
+    submodule.
 
     None when there is no such folder. Raises OSError.
     """
-    place = os.path.join(tree, ".git")  # noqa: PTH118 every search asks, mostly about folders that have none
+    place = os.path.join(tree, ".git")  # noqa: PTH118 every search calls this, mostly for folders without one
     found = stat_if_there(place)
     if found is None:
         return None
@@ -73,7 +74,7 @@ def git_folder(tree: Path) -> Path | None:
 
 
 def info_exclude(tree: str) -> str:
-    """The path of `info/exclude`, which all worktrees of a repository share; "" without a git folder.
+    """Returns the path of `info/exclude`, which all worktrees of a repository share; "" without a git folder.
 
     Raises OSError.
     """
@@ -84,7 +85,7 @@ def info_exclude(tree: str) -> str:
 
 
 def user_ignore_file(environment: Mapping[str, str]) -> str:
-    """The path of the user's global ignore file: `core.excludesFile`, else git's default place.
+    """Returns the path of the user's global ignore file: `core.excludesFile`, else git's default place.
 
     Empty when no home folder is known. Does not follow `include` sections of git's configuration. Raises OSError, and
     TooLarge for a configuration file.
@@ -93,14 +94,14 @@ def user_ignore_file(environment: Mapping[str, str]) -> str:
 
 
 def user_attributes_file(environment: Mapping[str, str], repository_config: Path) -> str:
-    """The path of the attribute file outside of the repository: `core.attributesFile`, which the repository's own
-    configuration may set as well, else git's default place. Otherwise like `user_ignore_file`."""
+    """Returns the path of the attribute file outside of the repository: `core.attributesFile`, which the repository's
+    own configuration may set too, else git's default place. Otherwise like `user_ignore_file`."""
     return _user_file(environment, "attributesfile", "attributes", str(repository_config))
 
 
 def _user_file(environment: Mapping[str, str], setting: str, usual: str, *more: str) -> str:
-    """The file that this setting of the section `core` names, in the last of git's configuration files that sets it;
-    else the one with the `usual` name. `more`: configuration files that come after the user's."""
+    """Returns the path that `core.SETTING` has in the last of git's configuration files that sets it, else the one with
+    the `usual` name. `more` are configuration files that come after the user's."""
     home = environment.get("HOME") or environment.get("USERPROFILE") or ""
     settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
     if "GIT_CONFIG_GLOBAL" in environment:
@@ -115,9 +116,9 @@ def _user_file(environment: Mapping[str, str], setting: str, usual: str, *more: 
 
 
 def _core_setting(config: str, name: str) -> str:
-    """A setting of the section `core` of one git configuration file, by its name in lower case.
+    """Returns a setting of the section `core` of one git configuration file, by its name in lower case.
 
-    Empty when it is not set, or when permissions forbid to read the file: git ignores such a file too.
+    Empty when it is not set, or when permissions forbid reading the file, which git then ignores too.
     """
     try:
         raw = read_small_file(config, MAX_CONFIG_BYTES) or b""

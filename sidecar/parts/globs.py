@@ -37,12 +37,12 @@ _CLASSES = {
 
 @lru_cache(maxsize=512)
 def compile_glob(pattern: str) -> Callable[[str], bool]:
-    """A predicate over relative paths.
+    """Returns a predicate over relative paths.
 
     `*`, `?` and `[..]` stay within one folder, `**` crosses folders, `{a,b}` may be nested. Case-sensitive and anchored
-    at the root; wildcards match dot-files. Takes time proportional to the length of the path times that of the pattern:
-    a star commits to its first match, which loses nothing because only fixed-length pieces stand between stars. Raises
-    InvalidPattern with the reason.
+    at the root; wildcards match dot-files. A match takes time proportional to the length of the path times that of the
+    pattern: a star keeps its first match, which loses no match because only fixed-length pieces stand between stars.
+    Raises InvalidPattern with the reason.
     """
     check_glob(pattern)
     expanded = list(_expand(pattern))
@@ -58,7 +58,7 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
 
 
 def _whole(pattern: str) -> str:
-    """A trailing slash stands for everything in the folder; a leading `./` is dropped."""
+    """Returns the pattern without a leading `./`. A trailing slash becomes `/**`: everything in the folder."""
     pattern = pattern.removeprefix("./")
     return f"{pattern}**" if pattern.endswith("/") else pattern
 
@@ -105,7 +105,7 @@ def _check_braces(tokens: list[str]) -> None:
 
 
 def _tokens(pattern: str) -> Iterator[str]:
-    r"""The glob split into `\x` escapes, `[..]` sets, runs of stars, and single characters."""
+    r"""Yields the `\x` escapes, `[..]` sets, runs of stars, and single characters of a glob."""
     at = 0
     while at < len(pattern):
         end = _token_end(pattern, at)
@@ -133,7 +133,7 @@ def _token_end(pattern: str, at: int) -> int:
 
 
 def _expand(pattern: str) -> Iterator[str]:
-    """Every brace-free pattern that a glob with braces stands for; stops just beyond the limit."""
+    """Yields every brace-free pattern that a glob with braces stands for; stops just beyond the limit."""
     pending, done = [pattern], 0
     while pending and done <= MAX_GLOB_EXPANSIONS:
         current = pending.pop()
@@ -171,11 +171,11 @@ def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
 
 
 def wildmatch(pattern: str) -> str | None:
-    """A regular expression (for `fullmatch` with DOTALL) that matches like git's wildmatch with WM_PATHNAME.
+    """Returns a regular expression (for `fullmatch` with DOTALL) that matches like git's wildmatch with WM_PATHNAME.
 
     None when the pattern can match nothing (an open bracket, a lone backslash at the end). Braces are ordinary
-    characters. Source of the rules: git's wildmatch.c and gitignore(5). A star that another star follows is atomic, so
-    nothing backtracks.
+    characters. Source of the rules: git's wildmatch.c and gitignore(5). A star before another star is atomic, so the
+    expression does not backtrack.
     """
     segments = _segments(pattern)
     groups: list[list[str]] = [[]]
@@ -203,7 +203,7 @@ def _join(groups: list[str]) -> str:
 
 
 def _segments(pattern: str) -> list[str]:
-    r"""The pattern split at slashes (`\/` is one too) outside brackets.
+    r"""Returns the pattern split at slashes (`\/` is one too) outside brackets.
 
     Segments of two or more stars become `**`, and adjacent ones are merged.
     """
@@ -219,7 +219,7 @@ def _segments(pattern: str) -> list[str]:
 
 
 def _piece_end(pattern: str, at: int) -> int:
-    """The end of the escape, set or character that starts at `at`."""
+    """Returns the end of the escape, set or character that starts at `at`."""
     if pattern[at] == "\\":
         return at + 2
     bracket = _bracket(pattern, at) if pattern[at] == "[" else None
@@ -227,7 +227,8 @@ def _piece_end(pattern: str, at: int) -> int:
 
 
 def _segment(segment: str) -> str | None:
-    """One path segment: fixed-length pieces between stars, of which all but the last are atomic."""
+    """Returns the regular expression of one path segment; None if it matches nothing. It has fixed-length pieces
+    between stars, of which all but the last are atomic."""
     pieces, at = [""], 0
     while at < len(segment):
         if segment[at] == "*":
@@ -256,7 +257,7 @@ def _element(segment: str, at: int) -> tuple[str, int] | None:
 
 
 def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
-    """The regular expression of the `[..]` that opens at `start`, and its end; None when it is malformed."""
+    """Returns the regular expression of the `[..]` that opens at `start`, and its end; None when it is malformed."""
     at = start + 1
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated

@@ -1,11 +1,11 @@
-"""Ignore files as git reads them, and `.sidecarignore`: which line of which file decides about a path.
+"""Reads git's ignore files and `.sidecarignore`, and finds the line that decides about a path.
 
-pathspec turns the lines into regular expressions. Where it reads a line differently from git, the line is rewritten
-first (`_as_pathspec_reads`); `_strict` makes the expressions match exactly one path and never backtrack, because an
-ignore file may come from a stranger. Three differences from git remain: inside brackets a backslash stands for itself,
-a `/` ends the bracket, and a line with a backward range (`[z-a]`) is ignored.
+The library pathspec turns the lines into regular expressions. Where it reads a line differently from git, the line is
+rewritten first (`_as_pathspec_reads`); `_strict` makes the expressions match exactly one path and never backtrack,
+because an ignore file may come from a stranger. Three differences from git remain: inside brackets a backslash stands
+for itself, a `/` ends the bracket, and a line with a backward range (`[z-a]`) is ignored.
 
-The deny list is in `deny`, the configuration's globs and the order of all rules in `walk`.
+`deny` has the deny list; `walk` has the configuration's globs and the order of all rules.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ SIDECARIGNORE = ".sidecarignore"
 MAX_LINE = 4096
 """Lines with more characters are ignored."""
 MAX_KEPT_BYTES = 1024 * 1024
-"""Of the texts whose patterns are kept for whoever asks next, together. A megabyte of lines takes some 35 MB."""
+"""The maximum total size in bytes of the texts whose parsed patterns are kept. A megabyte of lines takes about 35 MB of
+memory."""
 _LEAST_WEIGHT = 1024
-"""Bytes that the patterns of a text take beside it."""
+"""The bytes that each text counts in addition to its size."""
 
-# Without `/`, which no bracket matches. No class begins with `!` or `^`, which would negate the bracket.
+# The classes leave out `/`, which no bracket matches. None begins with `!` or `^`, which would negate the bracket.
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -72,14 +73,14 @@ class Pattern(NamedTuple):
 
     @property
     def glob(self) -> Glob:
-        """The pattern as `PatternIndex` takes it."""
+        """The pattern in the form that `PatternIndex` needs."""
         glob = self.text.removeprefix("!")
         body = glob.removesuffix("/")
         return Glob(piece_of(body), body != glob, self.text)
 
 
 class Patterns(Sequence[Pattern]):
-    """The patterns of one text, in order. Threads may share them. Their constructor raises TooManyRules."""
+    """The patterns of one text, in order. Thread-safe. The constructor raises TooManyRules."""
 
     def __init__(self, found: Iterable[Pattern]) -> None:
         self._texts: list[str] = []
@@ -107,13 +108,13 @@ class Patterns(Sequence[Pattern]):
         return Pattern(self._lines[at], self._texts[at])
 
     def last_match(self, path: str, is_folder: bool) -> Pattern | None:
-        """The last pattern that matches exactly this path; None when no pattern matches."""
+        """Returns the last pattern that matches exactly this path; None when no pattern matches."""
         index = self._index.last_match(path, is_folder)
         return None if index is None else self[index]
 
 
 class RuleFile:
-    """One ignore file in its place.
+    """One ignore file and its place in relation to the root.
 
     `prefix` converts a path relative to the root into one relative to this file. It is cut off the front of the path (a
     file at or below the root) or, with `outer`, put in front of it (a file above the root).
@@ -126,11 +127,11 @@ class RuleFile:
         self._outer = outer
 
     def last_match(self, path: str, is_folder: bool) -> Pattern | None:
-        """The pattern that decides about a path relative to the root; None when no pattern matches."""
+        """Returns the pattern that decides about a path relative to the root; None when no pattern matches."""
         return self.last_match_below(self._prefix + path if self._outer else path[len(self._prefix) :], is_folder)
 
     def last_match_below(self, local: str, is_folder: bool) -> Pattern | None:
-        """The last pattern that matches exactly this path, relative to the file; None when no pattern matches.
+        """Returns the last pattern that matches exactly this path, relative to the file; None when no pattern matches.
 
         The folders above the path have to be tested separately, first.
         """
@@ -138,7 +139,7 @@ class RuleFile:
 
 
 def parse_patterns(text: str) -> Patterns:
-    """The patterns of an ignore file. A malformed pattern matches nothing and does not affect the others.
+    """Returns the patterns of an ignore file. A malformed pattern matches nothing and does not affect the others.
 
     Raises TooManyRules.
     """
@@ -148,7 +149,7 @@ def parse_patterns(text: str) -> Patterns:
 
 
 def _pattern_of(line: str) -> str:
-    """The pattern of one line; empty when it has none."""
+    """Returns the pattern of one line; empty when it has none."""
     text = _without_trailing_spaces(line.removesuffix("\r"))
     if text.startswith("#") or len(text) > MAX_LINE or not text.removeprefix("!").strip("/"):
         return ""
@@ -156,9 +157,9 @@ def _pattern_of(line: str) -> str:
 
 
 class ParsedPatterns:
-    """Parses a text of patterns once for all who ask, at whatever time and in whatever thread.
+    """Parses each text of patterns once for all callers and threads.
 
-    Keeps what was asked for last: `MAX_KEPT_BYTES`, or one text that is larger.
+    Keeps the texts that were requested last, `MAX_KEPT_BYTES` in all, or one text that is larger.
     """
 
     def __init__(self, parse: Callable[[str], Patterns] = parse_patterns) -> None:
@@ -168,7 +169,7 @@ class ParsedPatterns:
         self._weight = 0
 
     def of(self, content: bytes) -> Patterns:
-        """The patterns of a file with this content. Raises TooManyRules."""
+        """Returns the patterns of a file with this content. Raises TooManyRules."""
         key = sha256(content).digest()
         with self._lock:
             text = self._texts.get(key) or self._with(key, _Text(len(content)))
@@ -204,7 +205,7 @@ class _Text:
 
 
 def regex_of(text: str) -> str:
-    """The regular expression of one line. Raises ValueError when the line matches nothing."""
+    """Returns the regular expression of one line. Raises ValueError when the line matches nothing."""
     found, _ = GitIgnoreSpecPattern.pattern_to_regex(_as_pathspec_reads(text))
     if not found:
         raise GitIgnorePatternError(text)
@@ -212,7 +213,7 @@ def regex_of(text: str) -> str:
 
 
 def _as_pathspec_reads(text: str) -> str:
-    """The line rewritten so that pathspec 1.1 takes it as git takes the original.
+    """Returns the line rewritten so that pathspec 1.1 reads it as git reads the original.
 
     `a/**` matches what is in `a`, not `a` itself; `[[:alpha:]]` is a character class; `*` alone matches one name;
     trailing white space other than spaces is part of the name.
@@ -228,16 +229,17 @@ def _as_pathspec_reads(text: str) -> str:
 
 
 def _with_ranges(found: re.Match[str]) -> str:
-    """A bracket expression with its named classes spelled out. An escaped character is returned unchanged."""
+    """Returns a bracket expression with its named classes spelled out. An escaped character is returned unchanged."""
     whole = found[0]
     return re.sub(r"\[:([a-z]+):\]", lambda name: _CLASSES.get(name[1], name[0]), whole) if whole[0] == "[" else whole
 
 
 def _strict(regex: str) -> str:
-    """The expression of pathspec, made to match exactly the path and nothing below it, in bounded time.
+    """Returns pathspec's expression, changed to match exactly the path and nothing below it, in bounded time.
 
-    A star (or `**`) that another one follows commits to its first match. Only fixed-length pieces stand between them,
-    so no match is lost. No bracket of pathspec's expressions holds a `/`, and every piece replaced here does.
+    A star (or `**`) before another one keeps its first match. Only fixed-length pieces stand between them, so no match
+    is lost. Brackets stay as they are, because every piece replaced here has a `/` and no bracket of pathspec's
+    expressions does.
     """
     regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
     regex = re.sub(r"\\.|\[(\^?)(\]?)([^\]]*)\]", _set, regex.removesuffix("$"), flags=re.DOTALL) + r"\Z"
@@ -249,8 +251,8 @@ def _strict(regex: str) -> str:
 
 
 def _set(found: re.Match[str]) -> str:
-    """A set as git means it: a negated one excludes `/`, and characters that Python may later read as set algebra are
-    escaped.
+    """Returns a set with git's meaning: a negated one excludes `/`, and characters that later versions of Python may
+    read as set operations are escaped.
     """
     if not found[0].startswith("[") or found[0] == "[^/]":
         return found[0]
@@ -277,7 +279,7 @@ def _without_trailing_spaces(line: str) -> str:
     return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
-# ---------------------------------------------------------------- the files that speak about a folder
+# ---------------------------------------------------------------- the ignore files that apply to a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +297,12 @@ class Level:
 class IgnoreRules:
     """All ignore files that apply below one root. Reads each file once, and again when its stat changes.
 
-    `global_ignore`: the path of the user's ignore file, "" for none, None to find it as git does. `patterns` parses
-    their contents.
+    `global_ignore`: the path of the user's ignore file, "" for none, None to find it as git does. `patterns` parses the
+    files' contents.
 
-    A file that cannot be read does not count as empty: `outermost` and `level` raise OSError, which names it, or
-    TooManyRules. A path that is no regular file, or is a link inside the tree, counts as no file (git does not follow
-    such links either).
+    A file that cannot be read does not count as empty: `outermost` and `level` raise OSError, which names the file, or
+    TooManyRules. A path that is not a regular file, or is a link inside the tree, counts as missing; git does not
+    follow such links either.
     """
 
     def __init__(
@@ -319,9 +321,10 @@ class IgnoreRules:
         self._environment = os.environ if environment is None else environment
 
     def outermost(self) -> Level:
-        """The rules from outside the root for its entries: folders above it, info/exclude, the global ignore file.
+        """Returns the rules from outside the root that apply to its entries: those of the folders above it, of
+        info/exclude and of the global ignore file.
 
-        When the rules of the folders above ignore the root itself, they do not count: the user opened it on purpose.
+        If the rules of the folders above ignore the root itself, they do not count: the user has opened it on purpose.
         """
         git: list[RuleFile] = []
         if self._respect:
@@ -358,7 +361,7 @@ class IgnoreRules:
         return [] if _root_is_ignored(files, self._root, top) else files
 
     def level(self, folder: str, absolute: str, outer: Level) -> Level:
-        """The level of a folder on disk.
+        """Returns the level of a folder on disk.
 
         `folder` is its path relative to the root, "" for the root; `outer` is its parent's level.
         """
@@ -376,7 +379,7 @@ class IgnoreRules:
         return Level(outer, tuple(git), sidecar)
 
     def _load(self, path: str, label: str, prefix: str, outer: bool = False) -> RuleFile | None:
-        """The parsed file; None when the file does not exist or has no patterns."""
+        """Returns the parsed file; None when the file does not exist or has no patterns."""
         if not path:
             return None
         try:
@@ -409,7 +412,7 @@ def _exclude_of(tree: str) -> str:
 
 
 def _about(error: OSError, label: str) -> OSError:
-    """The same error, with the file's name in front of its message."""
+    """Returns the same error with the file's name in front of its message."""
     return OSError(error.errno, f"{label.rpartition('/')[2] or label} cannot be read: {error.strerror or error}")
 
 
@@ -422,7 +425,7 @@ _NOTHING = RuleFile("", "", Patterns(()))
 
 
 def sidecar_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:
-    """The decision of the `.sidecarignore` files, innermost first.
+    """Returns the decision of the `.sidecarignore` files, innermost first.
 
     INDEXED when a pattern re-includes the path, None when no pattern matches.
     """
@@ -436,7 +439,7 @@ def sidecar_verdict(level: Level, path: str, is_folder: bool) -> Decision | None
 
 
 def git_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:
-    """The decision of git's ignore files, innermost first.
+    """Returns the decision of git's ignore files, innermost first.
 
     INDEXED when a pattern re-includes the path, None when no pattern matches.
     """

@@ -1,4 +1,4 @@
-"""The language of a file by its path and, if needed, its `#!` line: tables and look-ups that open no file."""
+"""Determines the language of a file by its path and, if needed, its `#!` line. Opens no file."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ _SHEBANG = re.compile(r"^#!\s*(?:\S*/)?(?P<program>[^\s/]+)(?P<rest>.*)$")
 
 
 def language_of(path: str, first_line: str = "") -> str:
-    """The language's lower-case name, by file name, then extension, then `#!` line; `text` when none of them is known.
+    """Returns the language's lower-case name, by file name, then extension, then `#!` line; `text` when none of them is
+    known.
 
     `.h` is `c`: only the content can show that a header is C++.
     """
@@ -218,7 +219,7 @@ def _by_extension(name: str) -> str | None:
 
 
 def _by_variant(name: str) -> str | None:
-    """`Dockerfile.dev`, `Makefile.am`: the language by the name before the first dot, when the extension is unknown."""
+    """Returns the language of names such as `Dockerfile.dev` and `Makefile.am`, by the part before the first dot."""
     base, dot, _ = name.partition(".")
     if not dot or base not in ("dockerfile", "containerfile", "makefile", "jenkinsfile"):
         return None

@@ -1,7 +1,8 @@
-"""The right to use one index directory: an exclusive lock of the operating system on its file `lock`.
+"""The lease: the right to write one index directory, an exclusive lock of the operating system on its file `lock`.
 
-Two processes that write one Chroma store lose vectors for good, so a process without the lease opens nothing. The
-system releases the lock when its holder dies, however it dies. The file's content is for people; only the lock counts.
+Two processes that write one Chroma store lose vectors for good, so a process without the lease does not open the store.
+The system releases the lock when its holder dies, in whatever way. The text in the file is information only: who the
+holder is, and what it is doing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _POLL_S = 0.05
 
 
 def own_command() -> str:
-    """What this process was started as, without its parameters, which may be private: `sidecar index`.
+    """Returns the command of this process without its parameters, which may be private: `sidecar index`.
 
     A word after an option may be the option's value, so it is not taken for the command.
     """
@@ -43,8 +44,9 @@ class Lease:
     """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `is_current`,
     `announce` and `announced`.
 
-    A second `Lease` for the same directory is refused even in the same process. `patience_s`: how much longer than
-    asked `acquire` waits for a lock whose holder is dead or nameless; `pause` waits for the given number of seconds.
+    A second `Lease` for the same directory is refused even in the same process. `patience_s`: how many seconds longer
+    than its timeout `acquire` waits for a lock whose holder is dead or has not written its name. `pause` waits for the
+    given number of seconds.
     """
 
     def __init__(self, directory: Path, patience_s: float = 5.0, pause: Callable[[float], None] = time.sleep) -> None:
@@ -59,16 +61,16 @@ class Lease:
         return self._file.held
 
     def is_current(self) -> bool:
-        """Whether this object holds the lease and the locked file still lies in the directory. If not, somebody has
-        removed the directory, and another process may have the lease of a new one."""
+        """Whether this object holds the lease and the locked file is still in the directory. If it is not, the
+        directory has been removed, and another process may hold the lease of a new one."""
         return self._file.is_current()
 
     def acquire(self, timeout: float = 0) -> None:
-        """Takes the lease, waiting up to `timeout` seconds; makes the directory if it does not exist.
+        """Takes the lease, waiting up to `timeout` seconds. Creates the directory if it does not exist.
 
-        It waits up to `patience_s` longer if the holder is dead, because that may have left a child that has the lock
-        until it has started another program, or has not written its name, because that one has just taken the lock or
-        is about to release it.
+        It waits up to `patience_s` longer in two cases. If the holder is dead, a child of it may have the lock until
+        that has started another program. If the holder has not written its name, it has just taken the lock or is about
+        to release it.
 
         Raises IndexLocked (facts: `pid`, `since` and `command` of the holder, if known), PermissionDenied, DiskFull.
         """
@@ -83,20 +85,20 @@ class Lease:
             self._pause(_POLL_S)
 
     def release(self) -> None:
-        """Gives the lease up and takes the holder's name out of the file."""
+        """Releases the lease and removes the holder's name from the file."""
         if self.held:
             with contextlib.suppress(SidecarError):
                 self._file.write("")
             self._file.release()
 
     def announce(self, job: str) -> None:
-        """Writes beside the holder's name what it is doing, for other processes; empty when it is done."""
+        """Writes into the file, for other processes, which job the holder is doing; empty when it is done."""
         if self.held:
             with contextlib.suppress(SidecarError):
                 self._write(job)
 
     def announced(self) -> str:
-        """What the holder is doing, by `announce`; empty if it did not say. Reads one small file."""
+        """Returns the job that the holder has announced; empty if there is none. Reads one small file."""
         return str(self._read().get("job", ""))
 
     def _write(self, job: str = "") -> None:
@@ -115,7 +117,7 @@ class Lease:
         try:
             self._file.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._file.path.is_dir():
-                self._file.path.rmdir()  # an empty folder is nobody's lock
+                self._file.path.rmdir()  # an empty folder of this name is not a lock
         except OSError as error:
             raise disk_error(error, self._file.path) from error
         if not self._file.take():

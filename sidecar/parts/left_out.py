@@ -1,4 +1,4 @@
-"""What the walk left out and why, as the manifest stores it, including what could not be read and is tried again.
+"""Stores in the manifest what the walk left out and why, including paths that could not be read and are tried again.
 
 The functions that write must be called inside a transaction.
 """
@@ -31,7 +31,7 @@ def put_left_out(
 
 
 def put_looked_at(connection: sqlite3.Connection, paths: Iterable[str], unread: Iterable[SkippedPath]) -> None:
-    """Records that these single paths were tried again; `unread` are those that still could not be read."""
+    """Records that these paths were tried again. `unread` are those that still could not be read."""
     rows = [(name, *_TRIED_AGAIN) for path in paths for name in (path, f"{path}/")]
     connection.executemany("DELETE FROM left_out WHERE path = ? AND rule IN (?, ?)", rows)
     _put(connection, unread)
@@ -45,14 +45,15 @@ def _put(connection: sqlite3.Connection, skipped: Iterable[SkippedPath]) -> None
 
 
 def read_unread(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """(path, reason) of what could not be read at the last attempt. Folders end in `/`, the root is `/`."""
+    """Returns (path, reason) of everything that could not be read at the last attempt. Folders end in `/`; the root is
+    `/`."""
     return connection.execute(
         "SELECT path, detail FROM left_out WHERE rule = ? ORDER BY path", (Rule.NOT_READ.value,)
     ).fetchall()
 
 
 def read_failed_reads(connection: sqlite3.Connection) -> list[str]:
-    """Files that the walk found but that could not be read."""
+    """Returns the files that the walk found but that could not be read."""
     said = PermissionDenied.user_message
     rows = connection.execute("SELECT path FROM failures WHERE substr(message, 1, ?) = ?", (len(said), said))
     return [path for (path,) in rows]

@@ -1,7 +1,8 @@
-"""The commit point: one SQLite file per generation that holds files, chunks, slots and what is still to be done.
+"""The manifest: one SQLite file per generation, the authoritative record of its files, chunks, slots and pending
+changes.
 
 Postings are in the same database and transactions (`parts/lexical`), vectors in the embedding cache
-(`parts/embed/cache`). `parts/slots` tells what the vector store lacks.
+(`parts/embed/cache`). `parts/slots` lists what the vector store lacks.
 
 Files and chunks get new ids whenever they are (re)indexed, and ids only grow. A *slot* is the stable place of a chunk
 in the vector store: the new chunks of a replaced file take over its slots, so the store is overwritten in place.
@@ -63,10 +64,10 @@ CREATE TABLE dirty(path TEXT PRIMARY KEY) WITHOUT ROWID;
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """What the manifest records about a file to tell whether it has changed.
+    """What the manifest records about a file in order to find out whether it has changed.
 
-    `settled`: the stat was old enough when it was read to rely on it. `buffered`: the text came from an editor, not
-    from disk. `blob` is git's id of the content; empty if it is not known.
+    `settled`: the stat can be relied on, because it was old enough when it was read. `buffered`: the text came from an
+    editor, not from disk. `blob` is git's id of the content; empty if it is not known.
     """
 
     id: int
@@ -83,7 +84,7 @@ class KnownFile:
 class NewFile:
     """One file to be written. `body_hashes` is parallel to `chunks`; `masked` counts the hidden values in them.
 
-    `settled`, `buffered` and `blob` as in `KnownFile`.
+    For `settled`, `buffered` and `blob` see `KnownFile`.
     """
 
     path: str
@@ -114,9 +115,9 @@ class UnembeddedChunk:
 
 
 class Manifest:
-    """The writing side. Every change happens inside `transaction()`; `lock` makes writers take turns.
+    """The manifest, open for writing. Every change happens inside `transaction()`; `lock` makes threads take turns.
 
-    Raises DiskFull, PermissionDenied, IndexLocked and IndexCorrupt.
+    The methods raise DiskFull, PermissionDenied, IndexLocked and IndexCorrupt.
     """
 
     def __init__(self, path: Path) -> None:
@@ -128,9 +129,9 @@ class Manifest:
 
     @classmethod
     def make(cls, path: Path, facts: dict[str, Any], more_tables: Iterable[Any] = ()) -> Manifest:
-        """A new, empty manifest with `facts` in its meta table.
+        """Creates an empty manifest with `facts` in its meta table.
 
-        `more_tables` are functions of other parts, called with the connection.
+        `more_tables` are functions of other parts that create their tables; they are called with the connection.
         """
         manifest = cls(path)
         with manifest.transaction() as connection:
@@ -147,7 +148,7 @@ class Manifest:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Everything done in the block becomes visible at once, with a new revision, or not at all."""
+        """Runs the block as one transaction, which also raises the revision: readers see all of it or nothing."""
         with self.lock, translated(self.path), all_or_nothing(self.connection):
             yield self.connection
             self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
@@ -161,13 +162,15 @@ class Manifest:
     # ------------------------------------------------------------ meta
 
     def kept_releases(self) -> int:
-        """The `EmbeddingCache.releases` after which all vector ids were last known to be good."""
+        """Returns the value of `EmbeddingCache.releases` at which all vector ids of this manifest were last known to
+        exist."""
         with self.lock, translated(self.path):
             row = self.connection.execute("SELECT value FROM meta WHERE key = 'kept_releases'").fetchone()
         return int(row[0]) if row else 0
 
     def begin(self) -> None:
-        """Records that it is being written, so that an unclean end shows. A transaction of its own."""
+        """Records that the manifest is being written, so that an unclean end can be detected later. A transaction of
+        its own."""
         with self.transaction() as connection:
             connection.execute(AWAITED_TABLE)
             if not connection.execute("SELECT 1 FROM pragma_table_info('files') WHERE name = 'blob'").fetchone():
@@ -182,22 +185,22 @@ class Manifest:
     # ------------------------------------------------------------ what is known
 
     def known_files(self) -> dict[str, KnownFile]:
-        """All indexed files by path."""
+        """Returns all indexed files by path."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(f"SELECT {_KNOWN} FROM files").fetchall()
         return {r[1]: _known(r) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
-        """The indexed file with this path as of the last commit; None when it is not indexed.
+        """Returns the indexed file with this path as of the last commit; None when it is not indexed.
 
-        Never waits for a writer: files are looked up while others are being written.
+        Never waits for a writer, because files are looked up while others are being written.
         """
         with self._look_up_lock, translated(self.path):
             r = self._look_ups.execute(f"SELECT {_KNOWN} FROM files WHERE path = ?", (path,)).fetchone()
         return r and _known(r)
 
     def known_below(self, folder: str) -> list[str]:
-        """Paths of the indexed files in this folder, at any depth."""
+        """Returns paths of the indexed files in this folder, at any depth."""
         with self._look_up_lock, translated(self.path):
             # "0" is the character after "/".
             rows = self._look_ups.execute(
@@ -206,7 +209,7 @@ class Manifest:
         return [path for (path,) in rows]
 
     def known_skips(self) -> dict[str, tuple[Stat, bool]]:
-        """(stat, whether it is settled) of each file that its content keeps out of the index, by path."""
+        """Returns, by path, (stat, whether it is settled) of each file that is left out because of its content."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT path, size, mtime_ns, ctime_ns, inode, settled FROM skipped"
@@ -214,18 +217,18 @@ class Manifest:
         return {r[0]: (Stat(*r[1:5]), bool(r[5])) for r in rows}
 
     def first_beyond(self) -> str | None:
-        """The path that the limit on the number of files left out first, in the last pass over the whole workspace;
-        None if it left out none."""
+        """Returns the first path that the limit on the number of files left out in the last pass over the whole
+        workspace; None if it left out none."""
         with self.lock, translated(self.path):
             return read_first_beyond(self.connection)
 
     def failures(self) -> dict[str, str]:
-        """The error message of each file that could not be indexed, by path."""
+        """Returns the error message of each file that could not be indexed, by path."""
         with self.lock, translated(self.path):
             return dict(self.connection.execute("SELECT path, message FROM failures ORDER BY path"))
 
     def unread(self) -> tuple[list[tuple[str, str]], list[str]]:
-        """See `left_out.read_unread` and `left_out.read_failed_reads`."""
+        """Returns the results of `left_out.read_unread` and `left_out.read_failed_reads`."""
         with self.lock, translated(self.path):
             return read_unread(self.connection), read_failed_reads(self.connection)
 
@@ -249,7 +252,7 @@ class Manifest:
     def put_file(self, new: NewFile, vector_ids: Sequence[int], path_vector: int) -> tuple[int, list[int], int | None]:
         """Writes a file in place of its former version. Returns (file id, chunk ids, replaced file id or None).
 
-        `vector_ids` is parallel to the chunks; an id of 0 means that the vector is still to be made.
+        `vector_ids` is parallel to the chunks; an id of 0 means that the vector has still to be computed.
         """
         wanted = COLLECTIONS.index(new.collection)
         old = self.connection.execute("SELECT id, collection FROM files WHERE path = ?", (new.path,)).fetchone()
@@ -272,9 +275,9 @@ class Manifest:
         return file_id, chunk_ids, old[0] if old else None
 
     def put_skip(self, skipped: SkippedPath, stat: Stat, settled: bool) -> list[int]:
-        """Records a file that its content keeps out of the index, so that it is not read again until it changes.
+        """Records a file that is left out because of its content, so that it is not read again until it changes.
 
-        Returns the ids of the files removed: its own, if it was indexed.
+        Returns the ids of the files removed: that of this file if it was indexed, else none.
         """
         self.connection.execute(
             "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
@@ -298,7 +301,7 @@ class Manifest:
         settle_awaited(self.connection, [path])
 
     def touch(self, path: str, stat: Stat, settled: bool, blob: bytes) -> None:
-        """Records a new stat, and git's id, for a file whose content is unchanged."""
+        """Records a new stat and git's id for a file whose content is unchanged."""
         self.connection.execute(
             "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ?, blob = ? WHERE path = ?",
             (*_stat_row(stat), int(settled), blob, path),
@@ -306,8 +309,8 @@ class Manifest:
         self.connection.execute("DELETE FROM failures WHERE path = ?", (path,))
 
     def touch_known(self, files: Iterable[tuple[KnownFile, Stat, bool]]) -> None:
-        """Records new stats, and whether they are settled, for files whose content is unchanged. A file that was
-        written again since it was looked up keeps what that noted."""
+        """Records new stats, and whether they are settled, for files whose content is unchanged. A file that has been
+        indexed again since it was looked up is not changed."""
         self.connection.executemany(
             "UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ? WHERE id = ?",
             [(*_stat_row(stat)[1:], int(settled), known.id) for known, stat, settled in files],
@@ -319,7 +322,7 @@ class Manifest:
             connection.executemany("INSERT OR REPLACE INTO dirty VALUES(?)", [(p,) for p in paths])
 
     def dirty(self) -> list[str]:
-        """The recorded changes that are not settled."""
+        """Returns the recorded changes that have not been applied."""
         with self.lock, translated(self.path):
             return [row[0] for row in self.connection.execute("SELECT path FROM dirty")]
 
@@ -354,7 +357,7 @@ class Manifest:
         )
 
     def vector_ids(self) -> Ids:
-        """The ids of all vectors that are named, ascending, without 0."""
+        """Returns the ids of all vectors that chunks or files name, ascending, without 0."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT vector_id FROM chunks WHERE vector_id > 0 UNION SELECT path_vector FROM files"
@@ -363,7 +366,7 @@ class Manifest:
             return np.fromiter((row[0] for row in rows), np.int64)
 
     def forget_vectors(self, lost: Ids) -> None:
-        """Marks what names these vector ids as having no vector. Inside a transaction."""
+        """Marks the chunks and files that name these vector ids as having no vector. Inside a transaction."""
         self.connection.execute("CREATE TEMP TABLE lost(id INTEGER PRIMARY KEY)")
         self.connection.executemany("INSERT INTO lost VALUES (?)", ((int(number),) for number in lost))
         self.connection.execute("UPDATE chunks SET vector_id = 0 WHERE vector_id IN lost")
@@ -371,7 +374,8 @@ class Manifest:
         self.connection.execute("DROP TABLE lost")
 
     def without_vector(self, limit: int) -> list[UnembeddedChunk]:
-        """Chunks that an interrupted run left without a vector, or whose path has none (as after a move)."""
+        """Returns at most `limit` chunks that have no vector, for example after an interrupted run, or whose path has
+        none, as after a move."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT c.id, c.file_id, f.path, c.body_hash, f.path_hash, c.start_line, c.end_line, c.text, c.kind,"
@@ -453,47 +457,47 @@ class Manifest:
 
 
 def pack_names(names: Sequence[str]) -> str:
-    """Names as the text that a column stores; "" for none."""
+    """Returns names as one text for a column of the database (JSON); "" for none."""
     return json.dumps(names, ensure_ascii=False) if names else ""
 
 
 def unpack_names(packed: str) -> tuple[str, ...]:
-    """The names that `pack_names` packed."""
+    """Returns the names that `pack_names` packed."""
     return tuple(json.loads(packed)) if packed else ()
 
 
 def highest_chunk_id(path: Path) -> int:
-    """The highest id that a manifest has given a chunk so far; 0 if none. Raises what `translated` raises."""
+    """Returns the highest id that a manifest has given a chunk so far; 0 if none. Raises the errors of `translated`."""
     with translated(path), contextlib.closing(connect(path, readonly=True)) as connection:
         row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
     return int(row[0]) if row else 0
 
 
 def chunks_containing(connection: sqlite3.Connection, text: str) -> list[int]:
-    """The ids of the chunks whose text has this text in it as it is written, ascending. Reads every chunk."""
+    """Returns the ids of the chunks that contain this text literally, ascending. Reads every chunk."""
     rows = connection.execute("SELECT id FROM chunks WHERE instr(text, ?) ORDER BY id", (text,))
     return [number for (number,) in rows]
 
 
 def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """(path, message) of each file that could not be indexed, in path order."""
+    """Returns (path, message) of each file that could not be indexed, in path order."""
     return connection.execute("SELECT path, message FROM failures ORDER BY path").fetchall()
 
 
 def read_file_id(connection: sqlite3.Connection, path: str) -> int:
-    """The id of an indexed file; 0 if the path is not indexed."""
+    """Returns the id of an indexed file; 0 if the path is not indexed."""
     row = connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
     return row[0] if row else 0
 
 
 def read_masked_files(connection: sqlite3.Connection, file_ids: Sequence[int]) -> set[int]:
-    """Which of these files have values that are hidden in their stored text."""
+    """Returns those of these files that have hidden values (masked secrets) in their stored text."""
     marks = ",".join("?" * len(file_ids))
     return {i for (i,) in connection.execute(f"SELECT id FROM files WHERE masked > 0 AND id IN ({marks})", file_ids)}
 
 
 def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """(path, number of hidden values) of each file in whose stored text values are hidden, in path order."""
+    """Returns (path, number of hidden values) of each file that has any in its stored text, in path order."""
     return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
 
 
@@ -509,7 +513,7 @@ def _known(row: Sequence[Any]) -> KnownFile:
 
 
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:
-    """Everything left out by the walk or because of its content, in path order."""
+    """Returns every path left out by the walk or because of its content, in path order."""
     rows = connection.execute(
         "SELECT path, rule, detail FROM skipped UNION ALL SELECT path, rule, detail FROM left_out ORDER BY 1"
     ).fetchall()

@@ -52,7 +52,8 @@ _UNSPACED = re.compile(
     "(?=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])"
 )
 _GAP = "\u200b"
-"""Put between characters of scripts without spaces, so that a phrase matches any run of them; removed from excerpts."""
+"""Separates the characters of scripts without spaces, so that a phrase matches any run of them. Removed from
+excerpts."""
 
 Operator = Literal["AND", "OR"]
 
@@ -70,7 +71,8 @@ class WordHit:
 
 
 class MemoryFile:
-    """Thread-safe. The file and its folder are made with the first memory; until then all answers are empty."""
+    """The memories of one workspace. Thread-safe. The file and its folder are created with the first memory; until then
+    all results are empty."""
 
     def __init__(self, path: Path) -> None:
         self._file = OwnFile(path, _SCHEMA, SCHEMA_VERSION, "memories", _rescue)
@@ -78,7 +80,7 @@ class MemoryFile:
     # ------------------------------------------------------------ keeping
 
     def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
-        """Stores a memory, replacing the one with the same key; the flag is True when the key is new."""
+        """Stores a memory, replacing the one with the same key. Returns it, and whether the key is new."""
         now = time.time()
         with self._file.writing() as connection:
             old = connection.execute("SELECT id, created FROM memories WHERE key = ?", (key,)).fetchone()
@@ -95,7 +97,7 @@ class MemoryFile:
         return _memory(row), old is None
 
     def delete(self, key: str) -> bool:
-        """Deletes a memory; False when no memory has this key."""
+        """Deletes a memory. Returns False when no memory has this key."""
         if self.get(key) is None:
             return False
         with self._file.writing() as connection:
@@ -108,14 +110,14 @@ class MemoryFile:
     # ------------------------------------------------------------ reading
 
     def get(self, key: str) -> Memory | None:
-        """The memory with this key; None when no memory has it."""
+        """Returns the memory with this key; None when no memory has it."""
         with self._reading() as connection:
             row = connection.execute(f"SELECT {_COLUMNS} FROM memories m WHERE key = ?", (key,)).fetchone()
         return _memory(row) if row else None
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
-        """One page of the memories whose key begins with `namespace` and that have all `tags`, and the number on all
-        pages.
+        """Returns one page of the memories whose key begins with `namespace` and that have all `tags`, and the number
+        on all pages.
 
         The most recently changed come first.
         """
@@ -132,13 +134,13 @@ class MemoryFile:
         return [_memory(row) for row in rows], total
 
     def ids(self, namespace: str) -> list[int]:
-        """The ids of the memories in a namespace, ascending."""
+        """Returns the ids of the memories in a namespace, ascending."""
         where, values = _in_namespace(namespace)
         with self._reading() as connection:
             return [i for (i,) in connection.execute(f"SELECT m.id FROM memories m WHERE {where} ORDER BY 1", values)]
 
     def by_id(self, ids: Sequence[int]) -> dict[int, Memory]:
-        """The memories with these ids; ids that do not exist are missing from the result."""
+        """Returns the memories with these ids; ids that do not exist are missing from the result."""
         with self._reading() as connection:
             rows = connection.execute(
                 f"SELECT m.id, {_COLUMNS} FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))",
@@ -149,8 +151,8 @@ class MemoryFile:
     def find_words(
         self, phrases: Sequence[str], operator: Operator, namespace: str, limit: int, offset: int = 0
     ) -> tuple[list[WordHit], int]:
-        """One page of the memories that contain all (AND) or any (OR) of the phrases, best first, and the number on all
-        pages.
+        """Returns one page of the memories that contain all (AND) or any (OR) of the phrases, best first, and the
+        number on all pages.
         """
         where, values = _in_namespace(namespace)
         distinct = list(dict.fromkeys(phrases))
@@ -169,9 +171,10 @@ class MemoryFile:
         return hits[offset : offset + limit], len(hits)
 
     def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]:
-        """A part of each of these memories that contains a phrase, with the phrases in `<mark>`.
+        """Returns, by id, a part of each of these memories that contains any of the phrases, with the phrases in
+        `<mark>`.
 
-        The part is from the text or, when no phrase is in the text, from another column.
+        The part comes from the text or, when no phrase is in the text, from another column.
         """
         with self._reading() as connection:
             rows = connection.execute(
@@ -185,7 +188,8 @@ class MemoryFile:
     # ------------------------------------------------------------ vectors
 
     def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]:
-        """The stored vectors of these memories for a model; memories without vectors are missing from the result."""
+        """Returns the stored vectors of these memories for a model; memories without vectors are missing from the
+        result."""
         with self._reading() as connection:
             return dict(
                 connection.execute(
@@ -196,8 +200,8 @@ class MemoryFile:
             )
 
     def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None:
-        """Stores `(memory id, time of change when it was read, vectors)`, except for memories changed or
-        deleted since.
+        """Stores (memory id, time of its last change when it was read, packed vectors), except for memories that have
+        been changed or deleted since.
         """
         with self._file.writing() as connection:
             connection.executemany(
@@ -206,7 +210,7 @@ class MemoryFile:
             )
 
     def changed_at(self, ids: Sequence[int]) -> dict[int, float]:
-        """The times of the last change of these memories, in seconds since the epoch."""
+        """Returns the times of the last change of these memories, in seconds since the epoch."""
         with self._reading() as connection:
             return dict(
                 connection.execute(
@@ -261,7 +265,8 @@ def _forget_words(connection: sqlite3.Connection, number: int) -> None:
 
 
 def _in_namespace(namespace: str) -> tuple[str, list[object]]:
-    """An SQL condition for keys that begin with the namespace. It compares text, so `%` and `_` are literal."""
+    """Returns an SQL condition for keys that begin with the namespace, and its values. It compares text, so `%` and `_`
+    are literal."""
     return "substr(m.key, 1, ?) = ?", [len(namespace), namespace]
 
 
@@ -292,14 +297,14 @@ def _memory(row: Sequence[object]) -> Memory:
 
 
 def _tags(packed: str) -> tuple[str, ...]:
-    """The tags of a memory; empty when they are damaged, so that the text can still be used."""
+    """Returns the tags of a memory; empty when they are damaged, so that the text can still be used."""
     with contextlib.suppress(ValueError, TypeError):
         return tuple(map(str, json.loads(packed)))
     return ()
 
 
 def _iso(moment: object) -> str:
-    """A time as ISO 8601 UTC; the epoch for a damaged one."""
+    """Returns a time (seconds since the epoch) as ISO 8601 in UTC; a damaged one counts as the epoch."""
     try:
         at = datetime.fromtimestamp(float(str(moment)), UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,9 +1,9 @@
-"""Talks to a server over HTTP: reads, downloads that are resumed and verified, uploads. The only module that imports an
-HTTP client.
+"""Talks to a server over HTTP: reads, uploads, and downloads that are resumed and verified. The only module that
+imports an HTTP client.
 
-A server is reached by https, or by http if it is on this machine. Requests carry no cookies and nothing about the user,
-and a sign-in only if the caller gives one; after a redirect to another host, the client leaves that out. The caller
-decides whether the network may be used at all.
+A server is reached by https, or by http if it is on this machine. Requests carry nothing about the user, and a sign-in
+only if the caller gives one; the client does not send it to another host after a redirect. The caller decides whether
+the network may be used at all.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _MOST_CAUSES = 8
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a file must be: its size in bytes and a hash.
+    """The expected properties of a file: its size in bytes and a hash.
 
-    Of a file outside Git LFS a model hub states the SHA-1 of the git blob instead of the SHA-256 of the content.
+    For a file outside Git LFS, a model hub states the SHA-1 of the git blob instead of the SHA-256 of the content.
     """
 
     path: str
@@ -50,8 +50,8 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Slowest:
-    """The slowest download that is waited for: after `grace_s` seconds it has to have brought `bytes_per_s` on average.
-    0 bytes: any. A server may say nothing for `silent_s` seconds."""
+    """The slowest acceptable download: after `grace_s` seconds its average must be at least `bytes_per_s` (0: no
+    minimum). The server may send nothing for at most `silent_s` seconds at a time."""
 
     grace_s: float = 30.0
     bytes_per_s: float = 0.0
@@ -59,7 +59,8 @@ class Slowest:
 
 
 class Answer(NamedTuple):
-    """A small answer: its content, and the tag by which the server knows this version of it; empty if it gave none."""
+    """A small answer: its content, and the tag (ETag) by which the server identifies this version; empty if it gave
+    none."""
 
     content: bytes
     tag: str
@@ -67,8 +68,8 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a server is asked: the name of the setting that its address comes from, for messages, the error to raise, the
-    value of the header Authorization (empty: none), the slowest pace, and more headers."""
+    """How a server is asked. `setting` is the setting with its address, named in messages; `failed` is the error to
+    raise; `sign_in` is the value of the header Authorization (empty: none); `headers` are further headers."""
 
     setting: str
     failed: type[SidecarError]
@@ -78,7 +79,8 @@ class Way:
 
 
 class Server:
-    """A server, from `with` to the end of the block. Every method raises the error of its `Way`."""
+    """A server, to be used in a `with` block. Every method raises the error of its `Way`, the constructor too if the
+    address is not allowed."""
 
     def __init__(self, source: str, way: Way) -> None:
         self.source = source.strip().rstrip("/")
@@ -131,20 +133,21 @@ class Server:
         return self._way.failed(text)
 
     def _may_ask(self, url: str) -> bool:
-        """Whether a URL is https or, if the source is on this machine, is on it too."""
+        """Whether a URL may be requested: it is https or, if the source is on this machine by http, is on this machine
+        too."""
         address = urlsplit(url)
         host = address.hostname or ""
         return bool(host) and (address.scheme == "https" or (self._local and _is_loopback(host)))
 
     def read(self, url: str, most: int = MAX_ANSWER_BYTES) -> Answer:
-        """A small answer. Fails if it has more than `most` bytes."""
+        """Returns a small answer. Fails if it has more than `most` bytes."""
         found = self.find(url, most)
         if found is None:
             raise self._failed(_refusal(url, _MISSING))
         return found
 
     def find(self, url: str, most: int = MAX_ANSWER_BYTES) -> Answer | None:
-        """The same as `read`; None if the server says that there is no such file."""
+        """Returns the same as `read`; None if the server answers that there is no such file (status 404)."""
         content = bytearray()
         with self._asking(url), self._client.stream("GET", url) as response:
             if response.status_code == _MISSING:
@@ -160,8 +163,8 @@ class Server:
 
     @contextmanager
     def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[Response]:
-        """Yields a response with status 200 or 206 whose body is still to be read. Fails on any other status, and on
-        network errors until the block ends."""
+        """Yields a response with status 200 or 206, whose body the caller has to read. Fails on any other status, and
+        on network errors until the block ends."""
         with self._asking(url), self._client.stream("GET", url, headers=dict(headers or {})) as response:
             self._check_status(url, response)
             yield response
@@ -204,8 +207,9 @@ class Server:
         return True
 
     def fetch(self, url: str, file: Expected, target: Path, report: Callable[[int], None]) -> str:
-        """Downloads a file to `target` and returns its SHA-256. What an interrupted download has left beside the target
-        is used; if the file then has a wrong hash, it is downloaded once more. `report` gets the bytes so far."""
+        """Downloads a file to `target` and returns its SHA-256. Continues an interrupted download whose part lies
+        beside the target; if the file then has a wrong hash, it is downloaded once more. `report` is called with the
+        number of bytes so far."""
         part = target.with_name(f"{target.name}.part")
         if target.exists():
             target.replace(part)  # left by an interrupted download; it is verified again below
@@ -223,7 +227,8 @@ class Server:
         return sums.sha256
 
     def _fill(self, url: str, file: Expected, part: Path, report: Callable[[int], None]) -> _Sums:
-        """Appends to `part` what it still lacks. Fails if more or less than that arrives, or too slowly."""
+        """Downloads the rest of `part`. Fails if more or less than the expected bytes arrive, or if they arrive too
+        slowly."""
         sums, done = _sums_so_far(file, part)
         report(done)
         if done == file.size:
@@ -233,7 +238,7 @@ class Server:
                 out.truncate(0)
                 sums, done = _Sums(file), 0
             began, before, reported = time.monotonic(), done, done
-            for block in response.iter_bytes():  # as they arrive: larger ones would hide that a server is slow
+            for block in response.iter_bytes():  # as they arrive: waiting for larger ones would hide a slow server
                 done += len(block)
                 if done > file.size:
                     break
@@ -262,7 +267,7 @@ class Server:
 
 
 class _Sums:
-    """The hashes of a file as it grows."""
+    """The hashes of a file, computed block by block."""
 
     def __init__(self, file: Expected) -> None:
         self._file = file
@@ -281,7 +286,7 @@ class _Sums:
         return self._sha256.hexdigest()
 
     def complaint(self) -> str:
-        """What is wrong with the hashes of the complete file; empty if they are right."""
+        """Returns what is wrong with the hashes of the complete file; empty if they are right."""
         if self._file.sha256 and self.sha256 != self._file.sha256:
             return f"its SHA-256 is {self.sha256}, but must be {self._file.sha256}"
         if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
@@ -290,7 +295,7 @@ class _Sums:
 
 
 def _refused_certificate(error: BaseException | None) -> str:
-    """Why the certificate of a server was not accepted, if that is what led to this error."""
+    """Returns why the certificate of a server was not accepted, if that caused this error; else empty."""
     for _ in range(_MOST_CAUSES):
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message.rstrip(".")
@@ -305,7 +310,7 @@ def _goes_on(response: Response, done: int) -> bool:
 
 
 def _sums_so_far(file: Expected, part: Path) -> tuple[_Sums, int]:
-    """The hashes and the size of `part`. Deletes it and begins again if it is too long."""
+    """Returns the hashes and the size of `part`, in bytes. Deletes the file and returns 0 if it is too long."""
     sums, done = _Sums(file), 0
     if part.exists():
         if part.stat().st_size > file.size:
@@ -324,7 +329,7 @@ def _blocks_of(path: Path) -> Iterator[bytes]:
 
 
 def _refusal(url: str, status: int) -> str:
-    """The message about a status other than 200 and 206."""
+    """Returns the message about a status other than 200 and 206."""
     reasons = {
         401: "it asks for a login",
         403: "access is denied",
@@ -335,7 +340,7 @@ def _refusal(url: str, status: int) -> str:
 
 
 def _put_refusal(url: str, status: int) -> str:
-    """The message about a status other than 2xx after an upload."""
+    """Returns the message about a status other than 2xx after an upload."""
     reasons = {
         401: "it asks for a login",
         403: "writing is not allowed",

@@ -1,4 +1,4 @@
-"""How onnxruntime runs here: on one thread, quietly, keeping no memory between runs, and reporting to nobody."""
+"""Options of onnxruntime: one thread, errors only in the log, no memory kept between runs, no telemetry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def session_options() -> Any:
-    """The `onnxruntime.SessionOptions` of every session. Imports onnxruntime."""
+    """Returns the `onnxruntime.SessionOptions` of every session. Imports onnxruntime."""
     import onnxruntime
 
     # Windows builds report to the system's event log, whatever the environment says; `no_telemetry` quiets the others.

@@ -19,16 +19,18 @@ from sidecar.locks import Rank, make_rlock
 from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, translated
 
 Rescue = Callable[[sqlite3.Connection, sqlite3.Connection], int]
-"""(damaged file, new file) -> number of entries: copies what can still be read from the first into the second."""
+"""Takes connections to the damaged file and to a new one, copies all entries that can still be read, and returns their
+number."""
 
 
 class OwnFile:
-    """A file that several processes may use. It and its folder are made with the first write. Thread-safe.
+    """One such file, which several processes may use. The file and its folder are created with the first write.
+    Thread-safe.
 
-    `what` names its content in messages ("memories"); the last statement of `schema` sets `user_version` to `version`.
+    `what` names the content in messages ("memories"); the last statement of `schema` sets `user_version` to `version`.
 
-    Methods raise DiskFull, IndexCorrupt, IndexLocked, PermissionDenied. IndexCorrupt tells the caller who meets the
-    damage what happened to the file; the next call works with what was rescued.
+    Methods raise DiskFull, IndexCorrupt, IndexLocked and PermissionDenied. The call that meets the damage gets an
+    IndexCorrupt that says what has become of the file; the next call works with the rescued entries.
     """
 
     def __init__(self, path: Path, schema: Sequence[str], version: int, what: str, rescue: Rescue) -> None:
@@ -54,7 +56,8 @@ class OwnFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """One read transaction: the same state of the file throughout the block. None while the file does not exist."""
+        """Runs the block in one read transaction: it sees one state of the file. Yields None while the file does not
+        exist."""
         with self._noticing():
             if self._connection is not None and self._connection.in_transaction:
                 yield self._connection
@@ -73,7 +76,7 @@ class OwnFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction: everything in the block is stored, or nothing."""
+        """Runs the block in one write transaction: everything in it is stored, or nothing."""
         with self._noticing():
             if not os.path.lexists(self._path):
                 self.close()
@@ -108,7 +111,7 @@ class OwnFile:
             raise sqlite3.DatabaseError(f"it is not a file of {self._what}")
 
     def _put_new(self, old: sqlite3.Connection | None = None) -> int:
-        """Puts a new file in place, with what can be rescued from `old`; returns how many entries that is."""
+        """Puts a new file in place, with the entries that can be rescued from `old`. Returns how many these are."""
         new = self._path.with_suffix(f".{uuid.uuid4().hex[:8]}.new")
         try:
             with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
@@ -155,7 +158,7 @@ class OwnFile:
         self.close()
         fault = self._fault()
         if not fault:
-            return error  # another process has mended it, or the file is not the cause
+            return error  # another process has replaced it, or the file is not the cause
         aside = self._free_name()
         try:
             rescued = self._set_aside(aside)
@@ -188,9 +191,9 @@ class OwnFile:
         return aside
 
     def _set_aside(self, aside: Path) -> int:
-        """Renames the damaged file and its logs and puts a new file in place; returns how many entries were rescued.
+        """Renames the damaged file and its logs and puts a new file in place. Returns how many entries were rescued.
 
-        The logs go first: the new file must not be opened with the logs of the old one.
+        The logs are renamed first, because the new file must not be opened with the logs of the old one.
         """
         for ending in ("-wal", "-shm"):
             part = Path(f"{self._path}{ending}")
@@ -205,7 +208,7 @@ class OwnFile:
 
 
 def _opened_for_rescue(aside: Path) -> sqlite3.Connection:
-    """A connection that reads as much of a damaged file as possible."""
+    """Opens a connection that reads as much of a damaged file as possible."""
     connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True) if aside.is_file() else sqlite3.connect("")
     connection.text_factory = _readable
     connection.execute("PRAGMA writable_schema = ON")  # reads even a truncated file

@@ -38,10 +38,11 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 def path_here(text: str) -> str:
-    """The absolute path that this process's user means by `text`: `~` expanded, links resolved.
+    """Returns the absolute path that this process's user means by `text`, with `~` expanded and links resolved.
 
-    Only the process at which a path was written may call this; any other one works in another folder. Raises
-    WorkspaceNotFound for an empty path, for one with a NUL character, and when the working directory is gone.
+    Only the process in which the user has written the path may call this, because others have another working
+    directory. Raises WorkspaceNotFound for an empty path, for one with a NUL character, and when the working directory
+    or the home folder cannot be determined.
     """
     _check(text)
     try:
@@ -54,10 +55,10 @@ def path_here(text: str) -> str:
 
 
 def normalise_root(path: str) -> str:
-    """The canonical form of an absolute path of a folder: links resolved, no trailing separator.
+    """Returns the canonical form of a folder's absolute path: links resolved, no trailing separator.
 
-    The folder need not exist. Raises WorkspaceNotFound for an empty path, for one with a NUL character and for one that
-    is relative or begins with `~`: it means one thing to whoever wrote it and another one here.
+    The folder need not exist. Raises WorkspaceNotFound for an empty path, for one with a NUL character, and for one
+    that is relative or begins with `~`, because that may mean another folder in the process in which it was written.
     """
     _check(path)
     if not os.path.isabs(path):  # noqa: PTH117
@@ -72,14 +73,14 @@ def _check(path: str) -> None:
 
 
 def index_id(root: str) -> str:
-    """The name of a root's index directory: the first 32 hex digits of the SHA-256 of the normalised root."""
+    """Returns the name of a root's index directory: the first 32 hex digits of the SHA-256 of the normalised root."""
     spelling = unicodedata.normalize("NFC", normalise_root(root))
     return hashlib.sha256(spelling.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def find_project_root(start: str) -> str:
-    """The nearest folder at or above `start` that holds a project marker; `start` itself, or its folder for a file,
-    when none does.
+    """Returns the nearest folder at or above `start` that holds a project marker; `start` itself, or its folder for a
+    file, when none does.
     """
     origin = Path(normalise_root(start))
     if origin.is_file():
@@ -94,7 +95,8 @@ def find_project_root(start: str) -> str:
 
 
 def relative_path(root: str, user_path: str) -> str:
-    """The index's spelling of a path that a person or an agent wrote: relative to the root, `/`-separated, NFC.
+    """Returns a path that a person or an agent has written as the index spells it: relative to the root, `/`-separated,
+    NFC.
 
     Accepts a relative path, or an absolute one inside the root; the root itself is "". Raises PathTraversal when the
     path leaves the root or cannot be a path, InvalidParams when it is empty or not valid Unicode. Links below the root
@@ -120,7 +122,7 @@ def relative_path(root: str, user_path: str) -> str:
 
 
 def _below(root: str, absolute: str, user_path: str) -> str:
-    """The part of an absolute path below the root. The path may reach the root through a link."""
+    """Returns the part of an absolute path below the root. The path may reach the root through a link."""
     base = unicodedata.normalize("NFC", normalise_root(root)).replace(os.sep, "/")
     parent, name = os.path.split(absolute.rstrip("/") or "/")
     resolved = unicodedata.normalize("NFC", os.path.realpath(parent)).replace(os.sep, "/")
@@ -145,16 +147,16 @@ def _resolved_parts(text: str, user_path: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """The text with unpaired surrogates (as in names that are not UTF-8) escaped, so that it can be
-    stored and printed.
+    """Returns the text with unpaired surrogates, as in names that are not UTF-8, escaped, so that it can be stored and
+    printed.
     """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def disk_path(root: str, path: str) -> str:
-    """The absolute path on disk of an NFC relative path, whose names may be in another normal form on disk.
+    """Returns the absolute path on disk of an NFC relative path, whose names may be in another normal form on disk.
 
-    The plain join when nothing on disk matches.
+    If nothing on disk matches, this is the root joined with the path.
     """
     plain = os.path.join(root, *path.split("/")) if path else root  # noqa: PTH118  (hot; strings throughout)
     if path.isascii() or os.path.lexists(plain):

@@ -1,8 +1,8 @@
 """Finds the last of many glob patterns that matches a path, without trying them all.
 
-Each pattern is filed under a piece that every path it matches must have: its whole path, its name, a part of its name,
-or a folder above it. For most patterns of large files (`name`, `/a/path`, `*.ext`, `prefix*`) the piece alone decides.
-The others are tried as regular expressions, and only on paths that have the piece.
+Each pattern is filed under a piece that every path that it matches must have: the whole path, the name, a part of the
+name, or a folder above it. For most patterns of large files (`name`, `/a/path`, `*.ext`, `prefix*`) the piece alone
+decides. The others are tried as regular expressions, and only on paths that have the piece.
 
 `ignore` and `classify` turn patterns into regular expressions.
 """
@@ -19,14 +19,15 @@ T = TypeVar("T")
 Kind: TypeAlias = Literal["name", "path", "suffix", "prefix", "within", "folder", "any"]
 
 MAX_RULES_BYTES = 4 * 1024 * 1024
-"""The maximum size of a file of rules."""
+"""The maximum size in bytes of a file of rules."""
 MAX_PATTERNS = 200_000
 """The maximum number of patterns of one file."""
 MAX_ALIKE = 500
-"""The maximum number of patterns to try under one piece: more would make each path that has the piece too slow."""
+"""The maximum number of patterns to try under one piece: with more, each path that has the piece would take too
+long."""
 
 MAX_ALIKE_CHARS = 16 * 1024
-"""The maximum length of those patterns together: making expressions of that many characters takes some 0.2 s."""
+"""The maximum length of those patterns together: compiling expressions of that many characters takes about 0.2 s."""
 MAX_TRIED_CHARS = 1280 * 1024
 """The maximum length of all patterns of one file, together, that may have to be tried."""
 
@@ -34,7 +35,7 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 _STAR_AND_LITERAL = re.compile(r"\*([^*?\[\\]+)")
 _LITERAL_AND_STAR = re.compile(r"([^*?\[\\]+)\*")
 _NOT_LITERAL = re.compile(r"\[.*\]|[*?]+", re.DOTALL)
-"""Anything between the first `[` and the last `]` may be inside brackets."""
+"""The parts of a name that are not literal. Everything between the first `[` and the last `]` may be in brackets."""
 _WITHIN = 4
 """The maximum length of a piece from the middle of a name."""
 _NEVER = re.compile(r"(?!)")
@@ -45,10 +46,10 @@ _PAUSE_S = 0.0005
 
 
 def in_slices(items: Iterable[T]) -> Iterator[T]:
-    """The items. After every few of them, other threads of this process run, if they want to.
+    """Yields the items, and after every `_SLICE` of them lets other threads of this process run.
 
-    Many lines take a second of Python, and a search that another thread makes meanwhile would wait for the interpreter
-    for 5 ms at each of its steps.
+    Parsing many lines takes a second of Python. Without the pauses, a search in another thread would wait up to 5 ms
+    for the interpreter at each of its steps.
     """
     for number, item in enumerate(items, 1):
         if number % _SLICE == 0:
@@ -57,7 +58,7 @@ def in_slices(items: Iterable[T]) -> Iterator[T]:
 
 
 class TooManyRules(ValueError):
-    """A file of rules exceeds a limit. None of its rules is used: everything that it applies to is left out."""
+    """A file of rules exceeds a limit. Its rules are not used; the files to which they would apply are left out."""
 
 
 class Piece(NamedTuple):
@@ -72,7 +73,8 @@ _NONE = Piece("any", "")
 
 
 def piece_of(body: str) -> Piece:
-    """The piece of a glob in git's syntax. `body` is the pattern without its leading `!` and its trailing `/`."""
+    """Returns the piece of a glob in git's syntax. `body` is the pattern without its leading `!` and its trailing
+    `/`."""
     special = _SPECIAL.search(body)
     anchored = "/" in body
     if not special and not anchored:
@@ -91,7 +93,7 @@ def piece_of(body: str) -> Piece:
 
 
 def _of_name(segment: str) -> Piece | None:
-    """The piece of a name: its longest run of literal characters. None when the name has no usable run."""
+    """Returns the piece of a name: its longest run of literal characters. None when the name has no usable run."""
     if not _SPECIAL.search(segment):
         return Piece("name", segment)
     if "\\" in segment:
@@ -112,7 +114,7 @@ def _of_folders(segments: Sequence[str]) -> Piece | None:
 
 
 class Glob(NamedTuple):
-    """One pattern, as it stands in its file. `folders_only`: it matches no files."""
+    """One pattern. `text` is the pattern as it stands in its file; `folders_only`: it matches no files."""
 
     piece: Piece
     folders_only: bool
@@ -120,7 +122,7 @@ class Glob(NamedTuple):
 
 
 class _Bounds:
-    """What the patterns of one file have used up of the limits. `count` raises TooManyRules."""
+    """Counts the patterns of one file against the limits. `count` raises TooManyRules."""
 
     def __init__(self) -> None:
         self._patterns = 0
@@ -151,8 +153,8 @@ class _Bounds:
 
 @dataclass(slots=True)
 class _Filed:
-    """Numbers of patterns by piece: the last that decides about files and folders, the last that decides about folders
-    only, and the last that has to be tried."""
+    """The numbers of patterns by piece: the last pattern that decides about files and folders, the last that decides
+    about folders only, and the last that has to be tried."""
 
     sure: dict[str, int] = field(default_factory=dict)
     sure_of_folders: dict[str, int] = field(default_factory=dict)
@@ -163,13 +165,14 @@ class _Filed:
 
 
 class PatternIndex:
-    """An index over patterns in file order. Its constructor raises TooManyRules.
+    """An index over patterns in file order. The constructor raises TooManyRules.
 
     `regex` turns the text of a pattern into a regular expression that matches a whole path; a folder's path ends in
-    `/`. It is called when the first path has to be tried, and raises ValueError when the pattern matches nothing.
+    `/`. It is called when a pattern is tried for the first time, and raises ValueError when the pattern matches
+    nothing.
 
-    Holds strings and numbers and no object per pattern: a pass of the garbage collector, for which all threads wait,
-    takes no longer for a file of 100,000 lines.
+    It holds strings and numbers and no object per pattern, so that a file of 100,000 lines does not lengthen the
+    garbage collector's passes, for which all threads wait.
     """
 
     def __init__(self, globs: Iterable[Glob], regex: Callable[[str], str]) -> None:
@@ -198,7 +201,7 @@ class PatternIndex:
         self._tried[number] = glob.text
 
     def last_match(self, path: str, is_folder: bool) -> int | None:
-        """The number of the last pattern that matches exactly this path; None when no pattern matches."""
+        """Returns the number of the last pattern that matches exactly this path; None when no pattern matches."""
         best, to_try = -1, list[int]()
         for filed, text in self._pieces_of(path):
             best = max(best, filed.sure.get(text, -1), filed.sure_of_folders.get(text, -1) if is_folder else -1)
@@ -211,7 +214,8 @@ class PatternIndex:
         return best if best >= 0 else None
 
     def _later_than(self, best: int, last: Iterable[int]) -> Iterator[int]:
-        """The patterns after `best` that have a piece of one of the `last`, backwards."""
+        """Yields the numbers after `best` of the patterns that share a piece with one of the `last`, in descending
+        order."""
         numbers = set[int]()
         for at in last:
             number = at
@@ -238,7 +242,7 @@ class PatternIndex:
 
 
 def _texts(kind: Kind, path: str, folders: Sequence[str], name: str, lengths: Sequence[int]) -> Sequence[str]:
-    """The pieces of a kind that a path has."""
+    """Returns the pieces of one kind that a path has."""
     match kind:
         case "suffix":
             return [name[-length:] for length in lengths if length <= len(name)]

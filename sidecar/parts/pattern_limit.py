@@ -14,7 +14,7 @@ from sidecar.parts.globs import compile_glob
 from sidecar.parts.paths import normalise_root, relative_path
 
 MAX_GLOBS = 1_000
-"""The maximum number of globs of one index: each look at the workspace tries them on every file."""
+"""The maximum number of globs of one index: each pass over the workspace tries them on every file."""
 _GLOB = re.compile(r"[*?\[{]")
 _NAMED = 3
 
@@ -27,7 +27,8 @@ class PathPattern:
     is_glob: bool
 
     def matcher(self) -> Callable[[str], bool]:
-        """Whether the pattern names a file, by the file's path. A glob also names a file whose path it is.
+        """Returns a predicate over paths: whether the pattern names the file. A glob also names the file whose path it
+        equals.
 
         Raises InvalidPattern for a malformed glob.
         """
@@ -40,13 +41,13 @@ class PathPattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternLimit:
-    """An index with this limit holds only files that one of the patterns names."""
+    """The limit of an index: it holds only files that one of the patterns names."""
 
     patterns: tuple[PathPattern, ...]
 
     @classmethod
     def parsed(cls, text: str) -> PatternLimit:
-        """What `written` has written. Raises ValueError for anything else."""
+        """Reads the output of `written`. Raises ValueError for anything else."""
         try:
             stored = json.loads(text)["patterns"]
             patterns = tuple(PathPattern(one["text"], bool(one["glob"])) for one in stored)
@@ -57,12 +58,13 @@ class PatternLimit:
         return cls(patterns)
 
     def written(self) -> str:
-        """The patterns as JSON."""
+        """Returns the patterns as JSON."""
         patterns = [{"text": one.text, "glob": one.is_glob} for one in self.patterns]
         return json.dumps({"patterns": patterns}, indent=1) + "\n"
 
     def with_more(self, patterns: Iterable[PathPattern]) -> PatternLimit:
-        """These patterns and the others, each once. Raises InvalidParams if there are too many globs."""
+        """Returns a limit with these patterns and `patterns`, each once. Raises InvalidParams if there are too many
+        globs."""
         together = tuple(dict.fromkeys((*self.patterns, *patterns)))
         globs = sum(pattern.is_glob for pattern in together)
         if globs > MAX_GLOBS:
@@ -73,7 +75,8 @@ class PatternLimit:
         return PatternLimit(together)
 
     def with_paths(self, files: Container[str]) -> PatternLimit:
-        """The same, except that a glob that is the path of one of these files names only that file."""
+        """Returns the same limit, except that a glob that equals the path of one of these files names only that
+        file."""
         patterns = (PathPattern(one.text, False) if one.text in files else one for one in self.patterns)
         return PatternLimit(tuple(dict.fromkeys(patterns)))
 
@@ -83,7 +86,7 @@ class PatternLimit:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The patterns as a person reads them; the whole workspace is `.`."""
+        """The patterns for display; the whole workspace is `.`."""
         return tuple(pattern.text or "." for pattern in self.patterns)
 
     @property
@@ -118,7 +121,7 @@ def _is_at_or_below(path: str, places: set[str]) -> bool:
 
 
 def read_pattern(root: str, text: str) -> PathPattern:
-    """A pattern that a caller wrote, relative to the root, as the index spells paths.
+    """Returns the pattern that a caller has written, relative to the root and spelled like the paths of the index.
 
     Raises InvalidPattern if it is a malformed glob, and PathTraversal if it leads out of the workspace.
     """

@@ -60,8 +60,8 @@ def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int
 
 
 def read_with_blobs(root: str, path: str, max_size: int) -> tuple[FileContent, tuple[str, str]]:
-    r"""The same as `read_file`, and the ids that git may have for this content: that of the bytes as they are, and that
-    of the bytes with `\n` newlines, which a checkout may have turned into `\r\n`."""
+    r"""Returns the same as `read_file`, and the ids (hexadecimal) that git may have for this content: that of the bytes
+    as they are, and that of the bytes with `\n` newlines, which a checkout may have turned into `\r\n`."""
     raw = b""
 
     def read(descriptor: int, size: int) -> bytes:
@@ -74,7 +74,7 @@ def read_with_blobs(root: str, path: str, max_size: int) -> tuple[FileContent, t
 
 
 def _blob_id(raw: bytes) -> bytes:
-    """The id by which git (with SHA-1) knows a file with these bytes."""
+    """Returns the id that git gives a file with these bytes (SHA-1 of the blob)."""
     made = hashlib.sha1(b"blob %d\0" % len(raw), usedforsecurity=False)
     made.update(raw)
     return made.digest()
@@ -91,7 +91,8 @@ def _translated(error: OSError, path: str) -> errors.SidecarError:
 
 
 def _inside(root: str, path: str) -> str:
-    """The absolute path with its folder's links resolved. Raises PathTraversal when that folder is outside the root."""
+    """Returns the absolute path with its folder's links resolved. Raises PathTraversal when that folder is outside the
+    root."""
     if "\0" in path:
         raise errors.PathTraversal("The path contains a NUL character.")
     folder, name = os.path.split(disk_path(root, path) if path else root + os.sep)
@@ -138,7 +139,8 @@ def _read_all(descriptor: int, size: int) -> bytes:
 
 
 def decode(raw: bytes) -> Reading:
-    r"""The text with `\n` newlines and without a byte order mark; empty when there is no telling it."""
+    r"""Returns the text with `\n` newlines and without a byte order mark, and its encoding. The text is empty when the
+    bytes are binary or their encoding cannot be determined."""
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return Reading(_newlines(raw[len(mark) :].decode(encoding, "replace")), encoding)
@@ -160,7 +162,7 @@ def _without_mark(raw: bytes) -> Reading:
 
 
 def binary_reason(raw: bytes) -> str:
-    """Why bytes without a byte order mark are not text, judged by the first 8 KB; empty when they are text."""
+    """Returns why bytes without a byte order mark are not text, judged by the first 8 KB; empty when they are text."""
     head = raw[:SNIFFED_BYTES]
     if b"\0" in head:
         return "it contains a NUL byte"

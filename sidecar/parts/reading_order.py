@@ -1,6 +1,6 @@
-"""In which order the files of a workspace are read, and so which matter least when a limit leaves some out.
+"""The order in which the files of a workspace are read. A limit on their number leaves out the last ones.
 
-The order is a pure function of the paths and of what the caller knows about them: no file is opened.
+The order depends only on the paths and on what the caller knows about the files; no file is opened.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from sidecar.model.files import FoundFile
 from sidecar.parts.languages import language_of
 
 LATER_S = 3600.0
-"""A file that is this much newer than half of the files was written after they were checked out."""
+"""Seconds. A file that is this much newer than the median file was changed after the checkout."""
 MOST_RECENT = 1000
 
 
 class Worth(IntEnum):
-    """How likely a file of some kind is what a person asks for; the lowest number is read first."""
+    """The kinds of files, the one that a person most likely asks for first. The lowest number is read first."""
 
     CODE = 0
     BESIDE = 1
-    """Code about the code: tests, examples, benchmarks, and copies of other people's code."""
+    """Code beside the code of the project: tests, examples, benchmarks, and copies of other people's code."""
     PROSE = 2
     DATA = 3
     WORKFLOW = 4
-    """What machines are told about the workspace: pipelines, editors' and tools' hidden folders."""
+    """Configuration for machines: pipelines, and the hidden folders of editors and tools."""
     TRANSLATION = 5
 
 
@@ -43,7 +43,7 @@ _BESIDE_NAME = re.compile(r"test_.+|conftest\.py|.+(?:[_.-](?:test|tests|spec|be
 
 _TRANSLATED_FOLDERS = frozenset("_locales i18n intl l10n lang langs locale locales translation translations".split())
 _TRANSLATED_NAME = re.compile(r".+\.(?:po|pot|mo|xlf|xliff|arb|resx|ftl)", re.IGNORECASE)
-# A folder that is named by the language of its texts; English is the one they are translated from.
+# A folder named after the language of its texts. English is missing, because texts are translated from it.
 _TONGUE = re.compile(
     r"(?:ar|bg|bn|cs|da|de|el|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ka|ko|lt|lv|nl|pl|pt|ro|ru|sk|sr|sv|sw|ta|te|th|tr|uk|ur"
     r"|vi|zh)(?:[_-][A-Za-z]{2,4})?"
@@ -53,7 +53,7 @@ _TONGUE = re.compile(
 def reading_order(
     files: Iterable[FoundFile], open_files: Collection[str] = (), recent: Sequence[str] = ()
 ) -> list[FoundFile]:
-    """The same files, those first that are most likely asked for.
+    """Returns the same files, those first that a person most likely asks for.
 
     First come `open_files`, the paths that are open in an editor. All others come by their kind, the most likely first
     (`Worth`); within a kind come those in `recent` (paths that changed lately, the latest first), then those near the
@@ -70,10 +70,11 @@ def reading_order(
 
 
 def lately_changed(files: Iterable[FoundFile]) -> list[str]:
-    """The paths of the at most `MOST_RECENT` files that changed last, the latest first; none in a fresh checkout.
+    """Returns the paths of the at most `MOST_RECENT` files that changed last, the latest first; none in a fresh
+    checkout.
 
-    Git writes a file anew when a checkout, a pull or a merge changes it, as an editor does when it saves one: the time
-    of its last change is newer than that of the many that nothing has touched.
+    Git writes a file anew when a checkout, a pull or a merge changes it, and an editor does when it saves. Such a file
+    is newer than the many files that have not changed since the checkout.
     """
     found = sorted(files, key=_changed_at, reverse=True)
     if not found:
@@ -87,7 +88,7 @@ def _changed_at(found: FoundFile) -> int:
 
 
 def worth_of(found: FoundFile) -> Worth:
-    """The kind of a file, by its path and its collection."""
+    """Returns the kind of a file, by its path and its collection."""
     folder, _, name = found.path.rpartition("/")
     language = language_of(found.path)
     is_code = found.collection == "code" and language not in _PROSE and language not in _DATA

@@ -1,4 +1,4 @@
-"""What a working tree is a checkout of, so that checkouts of the same repository can share what is kept elsewhere."""
+"""Identifies the repository of a working tree, so that its checkouts can share what is stored on a server."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:]+):(?!//)(?P<path>.+)")
 
 
 def repository_of(root: str) -> str:
-    """The place that the working tree around `root` was cloned from, as git's `origin` says, or else its folder.
+    """Returns where the working tree around `root` was cloned from, by the remote `origin`; without one, `folder:` and
+    the root.
 
-    One repository has one name, whether it was cloned by ssh or https, and with whose password.
+    A repository has the same name whether it was cloned by ssh or https, and with whose password.
     """
     try:
         address = _origin(repository_above(root))
@@ -40,7 +41,7 @@ def _origin(tree: str) -> str:
 
 
 def _normal(address: str) -> str:
-    """`git@host:a/b.git` and `https://me@HOST/a/b` are both `host/a/b`."""
+    """Returns the host and path of an address: `host/a/b` for both `git@host:a/b.git` and `https://me@HOST/a/b`."""
     scp = _SCP.fullmatch(address)
     if scp is not None and "://" not in address:
         host, path = scp["host"], scp["path"]

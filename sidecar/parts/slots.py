@@ -13,8 +13,8 @@ from sidecar.parts.manifest import Manifest
 
 
 class PendingSlot(NamedTuple):
-    """A pending slot: a vector id of 0 means that it is to be deleted from the store. `text` identifies the chunk's
-    body and path text."""
+    """A pending slot. `vector` and `path_vector` are vector ids of the embedding cache; a `vector` of 0 means that the
+    slot is to be deleted from the store. `text` consists of the hashes of the chunk's body and path text."""
 
     slot: int
     collection: int
@@ -30,7 +30,7 @@ class Slots:
         self._manifest = manifest
 
     def take_pending(self, limit: int) -> list[PendingSlot]:
-        """Up to `limit` pending slots, in slot order. They stay pending until `settle_pending`."""
+        """Returns at most `limit` pending slots, in slot order. They stay pending until `settle_pending`."""
         with self._manifest.lock, translated(self._manifest.path):
             rows = self._manifest.connection.execute(
                 "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0),"
@@ -46,7 +46,7 @@ class Slots:
         return self.count_pending(1) > 0
 
     def count_pending(self, most: int) -> int:
-        """How many slots are pending, counted up to `most`."""
+        """Returns how many slots are pending, but at most `most`."""
         with self._manifest.lock, translated(self._manifest.path):
             (count,) = self._manifest.connection.execute(
                 "SELECT count(*) FROM (SELECT 1 FROM pending_slots LIMIT ?)", (most,)
@@ -54,13 +54,14 @@ class Slots:
         return int(count)
 
     def count_chunks(self) -> int:
-        """How many chunks there are, with a vector or without."""
+        """Returns the number of chunks, with or without a vector."""
         with self._manifest.lock, translated(self._manifest.path):
             (count,) = self._manifest.connection.execute("SELECT count(*) FROM chunks").fetchone()
         return int(count)
 
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
-        """Marks slots as written, except those whose chunk or path has got another vector since `take_pending`."""
+        """Marks slots as no longer pending, except those whose chunk or path has got another vector since
+        `take_pending`."""
         with self._manifest.transaction() as connection:
             connection.executemany(
                 "DELETE FROM pending_slots WHERE slot = ?1"
@@ -71,7 +72,7 @@ class Slots:
             )
 
     def refill_pending(self) -> None:
-        """Makes exactly the slots with a vector pending, to fill an empty store."""
+        """Makes exactly the slots that have a vector pending, in order to fill an empty store."""
         with self._manifest.transaction() as connection:
             connection.execute("DELETE FROM pending_slots")
             connection.execute(
@@ -80,7 +81,7 @@ class Slots:
             )
 
     def slots_in_store(self, collection: int) -> list[int]:
-        """The slots of a collection that the store must hold, without the pending ones."""
+        """Returns the slots of a collection that the store must hold, without the pending ones."""
         with self._manifest.lock, translated(self._manifest.path):
             rows = self._manifest.connection.execute(
                 "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id"
@@ -90,7 +91,7 @@ class Slots:
         return [r[0] for r in rows]
 
     def mark_pending(self, slots: Iterable[int], collection: int) -> None:
-        """Makes slots pending, to be written or deleted again as the tables say."""
+        """Makes slots pending, so that they are written to the store or deleted from it again."""
         with self._manifest.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", [(s, collection) for s in slots]

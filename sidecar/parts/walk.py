@@ -35,9 +35,9 @@ _LARGEST = next(one.high for one in DECLARATIONS if one.key == "maxFileSize")
 
 @dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """The settings about files. Sizes are in bytes; `global_ignore` as in `IgnoreRules`.
+    """The settings about files. Sizes are in bytes; for `global_ignore` see `IgnoreRules`.
 
-    `limit`: the patterns that the index is limited to; None for the whole workspace.
+    `limit` has the patterns that the index is limited to; None for the whole workspace.
     """
 
     include: tuple[str, ...] = DEFAULTS["include"]
@@ -74,7 +74,7 @@ class _Harvest:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder still to be entered. `taken_back`: a `.sidecarignore` pattern re-includes it."""
+    """A folder still to be walked. `taken_back`: a `.sidecarignore` pattern re-includes it."""
 
     path: str
     absolute: str
@@ -83,9 +83,9 @@ class _Folder:
 
 
 class _Globs:
-    """A list of globs from the settings.
+    """The globs of one setting.
 
-    One with a literal last segment or a trailing slash also covers a folder's contents.
+    A glob with a literal last segment or a trailing slash also covers the contents of a folder.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -95,7 +95,7 @@ class _Globs:
         self._contents = [compile_glob(f"{whole}/**") for pattern in patterns if (whole := _folder_glob(pattern))]
 
     def matching(self, path: str, is_folder: bool) -> str:
-        """The glob that covers exactly this path, or "". For a folder: a glob that covers everything in it."""
+        """Returns the glob that matches this path; for a folder, one that covers everything in it. "" if none does."""
         candidates = self._folders if is_folder else self._files
         return next((pattern for pattern, matches in candidates if matches(path)), "")
 
@@ -106,10 +106,9 @@ class _Globs:
 
 
 def _folder_glob(pattern: str) -> str:
-    """The glob of the folders that a pattern covers entirely: `docs` for `docs`, `docs/` and `docs/**`.
+    """Returns the glob of the folders that a pattern covers entirely: `docs` for `docs`, `docs/` and `docs/**`.
 
-    Empty for none.
-    """
+    Empty if it covers none."""
     if pattern.endswith("/**"):
         return pattern.removesuffix("/**")
     if pattern.endswith("/"):
@@ -119,7 +118,7 @@ def _folder_glob(pattern: str) -> str:
 
 
 class DiskWalker:
-    """Walks one root. Not thread-safe. `resolve` resolves the links of a path, like os.path.realpath; `patterns` parses
+    """Walks one root. Not thread-safe. `resolve` resolves the links in a path, like os.path.realpath; `patterns` parses
     the ignore files."""
 
     def __init__(
@@ -144,8 +143,7 @@ class DiskWalker:
         return self._options
 
     def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
-        """Applies the limit on the number of files as an earlier whole walk did, whose `first_beyond` this is; None if
-        that walk left out none. The limit leaves out no path that `is_kept`."""
+        """See `engine.ports.Walker.leave_out_from`."""
         self._limit.leave_out_from(None if path is None else self._unseen(path), is_kept)
 
     # ------------------------------------------------------------ many
@@ -227,14 +225,15 @@ class DiskWalker:
     # ------------------------------------------------------------ one
 
     def decide(self, path: str) -> Decision:
-        """The decision on one relative path and the folders above it; for a missing path, what its name decides."""
+        """Returns the decision on one relative path and the folders above it. For a missing path, only its name
+        counts."""
         decision, entry, folder = self._trace(path.strip("/"))
         if decision.indexed and folder is None and self._limit.leaves_out(self._unseen(entry.path)):
             return self._limit.decision
         return decision
 
     def found(self, path: str) -> FoundFile | SkippedPath:
-        """One file as the walk would offer or skip it.
+        """Returns one file as the walk would offer or skip it.
 
         Raises FileNotFound when the path does not exist, unless a rule excludes its name.
         """
@@ -252,11 +251,11 @@ class DiskWalker:
         return self._offer(entry)
 
     def is_there(self, path: str) -> bool:
-        """Whether something has this path, left out or not. Links are not followed: behind one, nothing does."""
+        """See `engine.ports.Walker.is_there`."""
         return is_there(self._root, path)
 
     def _trace(self, path: str) -> tuple[Decision, Entry, _Folder | None]:
-        """Follows a path from the root: the decision, the entry at which it ended, and the folder if the
+        """Follows a path from the root. Returns the decision, the entry at which that ended, and the folder if the
         entry is one.
         """
         try:
@@ -298,7 +297,7 @@ class DiskWalker:
     def _refused_on_disk(self, folder: _Folder, entry: Entry) -> Decision | None:
         if entry.stat is None:
             return None
-        os.scandir(folder.absolute).close()  # raises where it cannot be read
+        os.scandir(folder.absolute).close()  # raises OSError if it cannot be read
         return self._refused_by_contents(folder, deny.NamesOnDisk(folder.absolute))
 
     # ------------------------------------------------------------ the judgement
@@ -311,7 +310,8 @@ class DiskWalker:
         return Decision(Rule.DENIED, reason) if reason else None
 
     def _judge(self, entry: Entry, level: Level, siblings: deny.Listing) -> tuple[Decision, bool]:
-        """The decision on one entry, and whether `.sidecarignore` re-includes it. Defines the order of the rules."""
+        """Returns the decision on one entry, and whether `.sidecarignore` re-includes it. Defines the order of the
+        rules."""
         refused = deny.denied_by_name(entry.name, entry.is_folder)
         if not refused and entry.is_folder and is_own_folder(entry.absolute):
             refused = f"{entry.name}/ (sidecar's own data)"
@@ -390,7 +390,7 @@ class DiskWalker:
         return replace(self._unseen(entry.path), stat=Stat.of(entry.stat))
 
     def _unseen(self, path: str) -> FoundFile:
-        """What the path alone says of a file."""
+        """Returns the file with what its path alone says: its collection. The stat is empty."""
         collection: Collection = "docs" if self._is_documentation(path) else "code"
         return FoundFile(path, _NO_STAT, collection)
 
@@ -402,7 +402,7 @@ def _result(
 
 
 def only_patterns(limit: PatternLimit) -> str:
-    """Why a file is outside an index that is limited to patterns."""
+    """Returns why a file is outside of an index that is limited to patterns."""
     return f"only {limit.summary} is indexed; `create_index` indexes the whole workspace"
 
 
@@ -421,7 +421,8 @@ _name_of: Callable[[os.DirEntry[str]], str] = lambda entry: entry.name  # noqa: 
 
 
 def _met_on_the_way(decision: Decision, folder: str) -> Decision:
-    """The decision on what is below `folder`, which decided it. A link is named, because the path shows none."""
+    """Returns the decision on a path below `folder`, which decides it. A link is named, because the path does not show
+    it."""
     if decision.rule not in {Rule.LINK, Rule.SYMLINK}:
         return decision
     return Decision(decision.rule, f"behind {shown.quoted(folder)}: {decision.detail}")

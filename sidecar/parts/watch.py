@@ -1,16 +1,17 @@
 """Reports what changes under a root folder: files, folders to walk again, git's HEAD.
 
-What it reports is where to look, and that is complete; it decides nothing about indexing. Watching alone misses files
-in folders that have just appeared, so a folder that appears, disappears or is renamed is reported as a whole, after it
+It reports every place where something may have changed; it decides nothing about indexing. Watching alone misses files
+in folders that have just appeared, so a folder that appears, disappears or is renamed is reported as a whole, once it
 is watched.
 
 On Linux every watched folder uses up one of a limited number of watches, so only folders that are not ignored are
 watched, one by one and without following links; other systems watch a whole tree at once. When the system refuses, the
 whole tree is reported every few seconds instead, and `note` says why.
 
-What happens is gathered for a moment before it is reported. Who cannot wait that long asks with `look`: it makes a file
-in a folder of sidecar's own, which is watched too. The system reports in order, so once it has reported that file,
-everything that happened before is known. A file that another process makes there is its question (`asking.py`).
+Changes are gathered for a moment before they are reported. A caller that cannot wait that long calls `look`. This
+creates a file, the mark, in a folder of sidecar's own that is watched too. The system reports changes in order, so once
+it has reported the mark, all earlier changes are known. A file that another process creates in that folder is its
+question (`asking.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Events: TypeAlias = set[tuple[int, str]]
 
 _ADDED, _MODIFIED, _DELETED = 1, 2, 3
 _IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
-_RULES_S = 1.0  # how often a watcher checks whether it has to watch other folders
+_RULES_S = 1.0  # how often, in seconds, a watcher checks whether it has to watch other folders
 _MARK_STEP_S = 0.0002
 _MARKS = itertools.count()
 _EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
@@ -46,11 +47,11 @@ _NO_GIT = "There is no git repository here, so there are no commits or checkouts
 
 @dataclass(frozen=True, slots=True)
 class WatchedChanges:
-    """`paths`: files that appeared, changed or disappeared, relative, `/`-separated, NFC.
+    """The reported changes. `paths`: files that appeared, changed or disappeared, relative, `/`-separated, NFC.
 
     `rescan`: folders, which may no longer exist, to compare with the disk together with everything below; "" is the
     root. `head_moved`: git's HEAD points to another commit or branch. `asked`: the names of questions of other
-    processes; they are reported at once and alone, and a `look` finds what had happened before they were asked.
+    processes. They are reported at once and alone; `look` then returns the changes before they were asked.
     """
 
     paths: frozenset[str] = frozenset()
@@ -66,14 +67,15 @@ class Notifier(Protocol):
     """Gathers the system's events for a fixed set of folders."""
 
     def take(self) -> Events:
-        """The events since the last call. Waits for nothing. Raises OSError or RuntimeError when watching fails."""
+        """Returns the events since the last call, without waiting. Raises OSError or RuntimeError when watching
+        fails."""
 
     def close(self) -> None:
         """Stops watching. May raise RuntimeError."""
 
 
 MakeNotifier: TypeAlias = Callable[[Sequence[str], bool], Notifier]
-"""(folders, whether to watch everything below them) -> Notifier.
+"""Makes a notifier from the folders, and whether to watch everything below them too.
 
 Raises OSError or RuntimeError when the system refuses.
 """
@@ -81,9 +83,9 @@ Raises OSError or RuntimeError when the system refuses.
 
 @dataclass(frozen=True, slots=True)
 class WatchTimes:
-    """When changes are reported: `quiet_ms` after the last one, or `longest_ms` after the first.
+    """When changes are reported: `quiet_ms` (milliseconds) after the last one, or `longest_ms` after the first.
 
-    Where the system does not report changes, the whole tree is reported every `poll_seconds`. `look` waits at most
+    If the system does not report changes, the whole tree is reported every `poll_seconds`. `look` waits at most
     `look_seconds`.
     """
 
@@ -94,12 +96,12 @@ class WatchTimes:
 
 
 class Watcher:
-    """Watches from `start()` to `stop()`. A thread of the caller's takes the changes, one `next()` after the other.
+    """Watches from `start()` to `stop()`. A thread of the caller takes the changes, one `next()` after the other.
 
-    `note` is one line that says why it reports the whole tree every few seconds, or cannot notice anything; else empty.
-    `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. Under the strategy "git"
-    it needs a repository, and where the system reports no changes, only `head_moved` is reported. `mark` is a folder
-    for files that exist for an instant; it is made if it is missing.
+    `note` is one line that says why the watcher reports the whole tree every few seconds, or notices nothing; else
+    empty. `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. With the strategy
+    "git" the watcher needs a repository, and if the system reports no changes, it reports only `head_moved`. `mark` is
+    a folder for the marks, which exist for an instant; it is created if it is missing.
     """
 
     def __init__(
@@ -123,7 +125,7 @@ class Watcher:
         self._head = GitHead(self._root)
         self._notifier: Notifier | None = None
         self._taking = make_condition(Rank.WATCHER)
-        """Held while events are taken and understood."""
+        """Held while events are taken and interpreted."""
         self._events: Events = set()
         self._asked: set[str] = set()
         self._since = self._checked = 0.0
@@ -135,7 +137,7 @@ class Watcher:
 
     @property
     def active(self) -> bool:
-        """Whether it has been started and not been stopped since."""
+        """Whether the watcher has been started and has not been stopped since."""
         return not self._stopping.is_set()
 
     def start(self) -> None:
@@ -157,8 +159,8 @@ class Watcher:
     def next(self) -> WatchedChanges | None:
         """Waits for the next changes. Returns None, and stops watching, once `stop` has been called.
 
-        Raises nothing. Only one thread may call it, and by calling it that thread says that it has noted the changes
-        of the last call.
+        Raises nothing. Only one thread may call it. Each call confirms that this thread has noted the changes of the
+        call before.
         """
         self._set_reporting(None)
         while not self._stopping.wait(self._step_s()):
@@ -172,19 +174,20 @@ class Watcher:
         return None
 
     def stop(self) -> None:
-        """Has `next` return None, at once if it is waiting. Any thread may call it."""
+        """Makes `next` return None, at once if it is waiting. Any thread may call it."""
         self._stopping.set()
 
     def refresh(self) -> None:
-        """Asks again, within a second, which folders are ignored. For when the rules have changed."""
+        """Makes the watcher ask again, within a second, which folders are ignored; to be called when the rules have
+        changed."""
         self._stale.set()
 
     def look(self) -> WatchedChanges | None:
-        """The changes until now that `next` has not returned, and will not. Where the system reports no changes, the
-        whole tree.
+        """Returns the changes until now that `next` has not returned yet; `next` then omits them. If the system reports
+        no changes, these are the whole tree.
 
-        Waits until the changes that `next` has returned are noted. None if what has happened cannot be known: the
-        system takes too long, or it reports no changes and the strategy is "git".
+        Waits until the changes that `next` has returned are noted. Returns None if the changes cannot be determined:
+        the system takes too long, or it reports no changes and the strategy is "git".
         """
         if not self.active:
             return WatchedChanges()
@@ -208,14 +211,15 @@ class Watcher:
             self._taking.notify_all()
 
     def _step_s(self) -> float:
-        """How long to wait before the next look."""
+        """Returns how many seconds to wait before the next look at the events."""
         if self._notifier is not None:
             return self._times.quiet_ms * (1 if self._events else 2) / 1000
         gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
         return min(_RULES_S, poll_seconds) if gone else poll_seconds
 
     def _try(self, find: Callable[[], WatchedChanges | None]) -> WatchedChanges | None:
-        """What it finds. None if it fails: from then on the whole tree is reported, until watching works again."""
+        """Returns the result of `find`. None if it fails: from then on the whole tree is reported, until watching works
+        again."""
         try:
             return find()
         except Exception as error:
@@ -223,7 +227,8 @@ class Watcher:
             return None
 
     def _gather(self) -> WatchedChanges:
-        """Takes events; returns what they say once no more are added, or after a while."""
+        """Takes events. Returns the changes that they mean once no more are added, or after `longest_ms`; else no
+        changes."""
         now, before = time.monotonic(), len(self._events)
         self._take(self._notifier)
         if not before:
@@ -245,7 +250,7 @@ class Watcher:
         return WatchedChanges() if quiet else self._understand()
 
     def _understand(self) -> WatchedChanges:
-        """What the events taken so far say."""
+        """Returns the changes that the events taken so far mean."""
         found = _Sorted(folders_changed=self._stale.is_set() or self._tree.missed)
         if found.folders_changed:
             self._stale.clear()
@@ -254,7 +259,8 @@ class Watcher:
         return self._report(found)
 
     def _report(self, found: _Sorted) -> WatchedChanges:
-        """Watches new folders before it reports them, so that the caller finds what appeared in between."""
+        """Returns the changes. Watches new folders first, so that the caller also finds what has just appeared in
+        them."""
         before = self._tree.listed
         for _ in range(_ATTEMPTS):
             if not found.folders_changed and self._head.folders() == self._head.watched:
@@ -267,7 +273,7 @@ class Watcher:
             self._stale.set()  # folders keep appearing and disappearing: try again in a second
         found.rescan.update(self._tree.relative(folder) for folder in self._tree.listed - before)
         if any(path.rpartition("/")[2] in _IGNORE_FILES for path in found.paths):
-            self._stale.set()  # by the next call of `next`, the caller knows the new rules
+            self._stale.set()  # when the caller calls `next` again, it knows the new rules
         return WatchedChanges(frozenset(found.paths), _outermost(found.rescan), self._head.moved())
 
     def _look_around(self) -> WatchedChanges:
@@ -276,7 +282,8 @@ class Watcher:
         return self._everything()
 
     def _everything(self) -> WatchedChanges:
-        """The whole tree, under the strategy "git" only whether HEAD has moved; nothing if the root is gone."""
+        """Returns the whole tree as changed; with the strategy "git", only whether HEAD has moved; nothing if the root
+        is gone."""
         if not os.path.isdir(self._root):  # noqa: PTH112
             return WatchedChanges()
         return WatchedChanges(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved())
@@ -298,7 +305,7 @@ class Watcher:
                 self._give_up(error, retry=False)
                 return
             if self._notifier is not None and not self._pass_mark(time.monotonic() + self._times.look_seconds):
-                self._events.add((_ADDED, self._root))  # has the whole tree looked over
+                self._events.add((_ADDED, self._root))  # so that the whole tree is reported
             self._close()
             self._notifier = notifier
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
@@ -308,7 +315,8 @@ class Watcher:
             self._give_up(failure, retry=True)
 
     def _pass_mark(self, deadline: float) -> bool:
-        """Takes everything that happened before this call. False if the system does not report the mark in time."""
+        """Takes all events of changes before this call. Returns False if the system does not report the mark in
+        time."""
         path = f"{self._mark}{os.sep}{os.getpid()}-{next(_MARKS)}"
         try:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
@@ -323,7 +331,8 @@ class Watcher:
         return True
 
     def _take(self, notifier: Notifier | None) -> Events:
-        """Adds what the system has reported to the events, save marks and questions; returns all of it."""
+        """Adds what the system has reported to the events, except for marks and questions. Returns everything
+        reported."""
         try:
             new = notifier.take() if notifier is not None else set()
         except (OSError, RuntimeError) as error:
@@ -348,7 +357,8 @@ class Watcher:
         return sorted({*tree, *self._head.watched})
 
     def _fail(self, error: Exception) -> None:
-        """After an error in this module: reports the whole tree every few seconds and tries to watch again."""
+        """Handles an error in this module: from now on reports the whole tree every few seconds and tries to watch
+        again."""
         self._log.exception("Watching failed")
         self._close()
         self._retry = True
@@ -375,7 +385,8 @@ class Watcher:
     # ------------------------------------------------------------ what the events mean
 
     def _sort(self, found: _Sorted) -> None:
-        """Adds to `found` what the events say about the tree. Events in git's folders only cause a look at HEAD."""
+        """Adds to `found` what the events mean for the tree. Events in git's folders only make the watcher look at
+        HEAD."""
         events, self._events = self._events, set()
         found.folders_changed |= any(what == _DELETED and path in self._head.watched for what, path in events)
         if len(events) > _EVENTS_LIMIT:
@@ -415,8 +426,8 @@ class _Sorted:
 class FolderTree:
     """The folders under the root that are not ignored.
 
-    `listed`: the folders of the last `list()`; `known`: those of every `list()` so far; `missed`: whether the last one
-    failed to read a folder.
+    `listed` has the folders of the last `list()`, `known` those of every `list()` so far. `missed`: whether the last
+    `list()` failed to read a folder.
     """
 
     def __init__(self, root: str, is_ignored_dir: Callable[[str], bool]) -> None:
@@ -428,7 +439,7 @@ class FolderTree:
         self._ignored: dict[str, bool] = {}
 
     def list(self) -> list[str]:
-        """Absolute paths, the root first.
+        """Returns the absolute paths of the folders, the root first.
 
         Links are not followed; folders that permissions forbid to read are left out.
         """
@@ -449,7 +460,8 @@ class FolderTree:
 
     def is_ignored(self, relative: str) -> bool:
         """Whether a folder, as a relative path, is `.git` or ignored by a rule."""
-        if relative not in self._ignored:  # asking reads ignore files, and every new folder asks about all folders
+        # Cached: deciding reads ignore files, and for each new folder all folders are asked about.
+        if relative not in self._ignored:
             self._ignored[relative] = relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
         return self._ignored[relative]
 
@@ -459,7 +471,7 @@ class FolderTree:
             del self._ignored[known]
 
     def relative(self, path: str) -> str:
-        """An absolute path relative to the root, with slashes and in Unicode's composed form (NFC)."""
+        """Returns an absolute path relative to the root, `/`-separated and in Unicode's composed form (NFC)."""
         inner = path[len(self._root) :].strip(os.sep).replace(os.sep, "/")
         return unicodedata.normalize("NFC", inner)
 
@@ -470,7 +482,7 @@ class FolderTree:
             return [path for path in inside if os.access(path, os.R_OK)]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return []
-        except OSError:  # for example, no descriptors are left: the folder is not empty because of that
+        except OSError:  # for example because no descriptors are left; the folder need not be empty
             self.missed = True
             return [known for known in self.listed if os.path.dirname(known) == folder != known]  # noqa: PTH120
 
@@ -483,7 +495,7 @@ def _is_real(folder: str) -> bool:
 
 
 def _lineage(path: str) -> Iterator[str]:
-    """The path itself and every folder above it, to the root."""
+    """Yields the path itself and every folder above it, to the root, which is ""."""
     while path:
         yield path
         path = path.rpartition("/")[0]
@@ -491,12 +503,13 @@ def _lineage(path: str) -> Iterator[str]:
 
 
 def _outermost(folders: set[str]) -> frozenset[str]:
-    """The folders without those that are inside another one."""
+    """Returns the folders without those that are inside another one."""
     return frozenset(f for f in folders if not f or folders.isdisjoint(_lineage(f.rpartition("/")[0])))
 
 
 class _SystemEvents:
-    """Notifier. Asks watchfiles' RustNotify, whose own waiting would take as long as it gathers."""
+    """The notifier of watchfiles (RustNotify). Its own waiting is not used, because it waits as long as events keep
+    coming."""
 
     def __init__(self, folders: Sequence[str], with_all_below: bool) -> None:
         from watchfiles._rust_notify import RustNotify
@@ -512,19 +525,20 @@ class _SystemEvents:
             return set()
         if isinstance(events, set):
             return events
-        raise KeyboardInterrupt  # RustNotify has taken the signal, and says so in a word
+        raise KeyboardInterrupt  # RustNotify has caught the signal (Ctrl-C) and returned the word "signal"
 
     def close(self) -> None:
         self._system.close()
 
 
 class _NothingNew(Exception):
-    """Ends a wait of RustNotify's without loss. It forgets what arrives while a wait ends by time or is stopped."""
+    """Ends a wait of RustNotify without losing events, as it does with those that arrive while a wait times out or is
+    stopped."""
 
 
 class _SecondLook:
-    """A stop event. RustNotify asks it before each of its looks, and returns events at the second look that finds
-    some."""
+    """A stop event. RustNotify checks it before each of its looks, and returns events only at the second look that
+    finds some."""
 
     def __init__(self) -> None:
         self._looks = 0

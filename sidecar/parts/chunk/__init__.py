@@ -2,7 +2,7 @@
 computes no embeddings.
 
 The same text gives the same chunks in every run and in every thread. Chunks do not overlap. Each is a range of whole
-lines, or a piece of one very long line, and together they hold every line that is not blank; those of a notebook hold
+lines, or a piece of one very long line. Together they contain every line that is not blank; those of a notebook contain
 only the sources of its cells. tree-sitter is imported when the first code file or notebook is parsed, because that
 import is slow.
 """
@@ -20,7 +20,7 @@ _SCRIPTED = frozenset({"vue", "svelte"})
 
 
 def parse_file(path: str, text: str, language: str) -> ParsedFile:
-    r"""The chunks, definitions and comments of one file. `text` has `\n` newlines; no text raises an error.
+    r"""Returns the chunks, definitions and comments of one file. `text` has `\n` newlines; no text raises an error.
 
     `path` only decides whether C is read as C++, which it is in a `.h` file.
     """

@@ -1,6 +1,5 @@
-"""Program text: cut along its syntax tree, or into windows of lines if it has no grammar or the tree is
-mostly errors.
-"""
+"""Cuts program text along its syntax tree, or into windows of lines if it has no grammar or the grammar does not
+understand too much of it (MAX_ERRORS)."""
 
 from __future__ import annotations
 
@@ -17,23 +16,23 @@ from .table import Table
 from .tables import TABLES
 
 MAX_BYTES = 1_000_000
-"""A longer text is cut into windows of lines: a grammar may need seconds for it, and such a file is rarely written by
-hand.
-"""
+"""The maximum size of a text that is parsed. A longer one is cut into windows of lines, because a grammar may need
+seconds for it, and such a file is rarely written by hand. """
 _TOO_LONG = f"lines: it is longer than {MAX_BYTES:,} bytes, which no setting raises"
 MAX_ERRORS = 0.4
-"""The share of a text that the grammar may fail to understand; with more, the text is cut into windows of lines."""
+"""The maximum share (0-1) of a text that the grammar may fail to understand; with more, it is cut into windows of
+lines."""
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\v\x1b"))
 _SCRIPT = re.compile(r"<script([^>]*)>((?=[ \t]*\n)[^\0]*?\n[ \t]*)</script>", re.IGNORECASE)
-"""A script element whose tags stand on other lines than its content."""
+"""A script element whose tags are on other lines than its content."""
 _TYPED = re.compile(r"lang=[\"']?tsx?\b")
 
 
 def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
-    """The chunks, definitions and comments of one file of program text.
+    """Returns the chunks, definitions and comments of one file of program text.
 
-    Without a usable tree there are only chunks, and `parser` of the result begins with `lines`.
+    Without a usable tree the result has only chunks, and its `parser` begins with `lines`.
     """
     lines = Lines(text)
     table = _table_for(path, language)
@@ -49,21 +48,21 @@ def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
 
 
 def lines_only(lines: Lines, language: str, parser: str = "lines") -> ParsedFile:
-    """Windows of lines as chunks, without definitions and comments. `parser`: see `ParsedFile`."""
+    """Returns windows of lines as chunks, without definitions and comments. For `parser` see `ParsedFile`."""
     spans = cut_to_fit(lambda target: to_spans(lines, windows(lines, 1, len(lines), target), target))
     return ParsedFile(language, parser, label(spans, Outline()))
 
 
 def tree_spans(root: Node, lines: Lines, table: Table) -> list[Span]:
-    """The text cut along its tree into at most MAX_CHUNKS spans."""
+    """Returns the text cut along its tree into at most MAX_CHUNKS spans."""
     attached = frozenset((*table.comments, *table.attached))
     kept = frozenset(table.rules) | {"call"}
     return cut_to_fit(lambda target: to_spans(lines, split_tree(root, lines, target, attached, kept), target))
 
 
 def parse_scripted(text: str, language: str) -> ParsedFile:
-    """A Vue or Svelte component: its first script is parsed as TypeScript or JavaScript, the rest is cut into windows
-    of lines.
+    """Parses a Vue or Svelte component: its first script as TypeScript or JavaScript; the rest is cut into windows of
+    lines.
 
     The whole component is cut into windows if no script has lines of its own, if the script has no usable tree, or if
     there would be more than MAX_CHUNKS chunks.
@@ -85,12 +84,12 @@ def parse_scripted(text: str, language: str) -> ParsedFile:
 
 
 def _table_for(path: str, language: str) -> Table | None:
-    """The description of the language, or None. A `.h` file is read as C++, which includes C's declarations."""
+    """Returns the description of the language, or None. A `.h` file is read as C++, which includes C's declarations."""
     return TABLES.get("cpp" if language == "c" and path.endswith(".h") else language)
 
 
 def _is_parsable(source: bytes) -> bool:
-    """Whether the text has at most MAX_BYTES and is not noise, on which a grammar spends a hundred times as long as on
+    """Whether the text has at most MAX_BYTES and is not noise. Parsing noise takes a hundred times as long as parsing
     code.
     """
     if len(source) > MAX_BYTES or b"\0" in source:
@@ -100,8 +99,8 @@ def _is_parsable(source: bytes) -> bool:
 
 
 def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:
-    """The spans as chunks, each with its kind, the names of the definitions that start in it, and the
-    names around it.
+    """Returns the spans as chunks, each with its kind, the names of the definitions that start in it, and the names
+    around it.
     """
     definitions = sorted(found.definitions, key=lambda item: (item.start_line, -item.end_line))
     starts = [item.start_line for item in definitions]
@@ -123,8 +122,8 @@ def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:
 
 
 def _kind(inside: list[Definition], before: list[Definition], span: Span) -> str:
-    """The kind of the outermost definitions in the chunk, or of the definition that it is a part of; `code` if these
-    differ or there are none.
+    """Returns the kind of the outermost definitions in the chunk, else of the definition that it is a part of; `code`
+    if the kinds differ or there is no definition.
     """
     if inside:
         depth = min(item.depth for item in inside)

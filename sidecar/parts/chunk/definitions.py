@@ -1,7 +1,7 @@
 """Reads the definitions and comments of a file from its syntax tree, by the rules of `tables`.
 
-Looks only at the nodes that the grammar's query captures. Byte ranges tell which node encloses which, so the reading
-needs no recursion and does not depend on the depth of the tree.
+Looks only at the nodes that the grammar's query captures. Their byte ranges show which node encloses which, so no
+recursion is needed and the depth of the tree does not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .syntax import Node
 from .table import Table
 
 MAX_COMMENT = 4_000
-"""Characters kept of one comment."""
+"""The maximum number of characters kept of one comment."""
 MAX_CONTAINER = 300
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _TYPES = frozenset({"class", "type"})
@@ -77,14 +77,14 @@ _TOP = _Frame(1 << 62, "", True, 0, "", False)
 
 
 def query_for(table: Table) -> tuple[tuple[str, str], ...]:
-    """The node types to capture, as (node type, capture name)."""
+    """Returns the node types to capture, as (node type, capture name)."""
     captured = [(kind, "rule") for kind in table.rules]
     captured += [(kind, "lambda") for kind in table.lambdas]
     return (*captured, *((kind, "comment") for kind in table.comments))
 
 
 def outline(table: Table, captures: Mapping[str, list[Node]], source: bytes) -> Outline:
-    """The definitions, named scopes and comments among the captured nodes, in the order of the file.
+    """Returns the definitions, named scopes and comments among the captured nodes, in the order of the file.
 
     `captures` gives the nodes of each capture name; `source` is the file's text in UTF-8.
     """
@@ -150,7 +150,7 @@ class _Reader:
         return "body" not in rule.flags or node.child_by_field_name("body") is not None
 
     def _kind(self, node: Node, rule: DefinitionRule) -> str:
-        """The kind of definition that the rule sees in the node; empty if it sees none."""
+        """Returns the kind of definition that the rule sees in the node; empty if it sees none."""
         match rule.kind:
             case "bind":
                 return self._bound_kind(node, rule)
@@ -164,7 +164,8 @@ class _Reader:
                 return kind
 
     def _bound_kind(self, node: Node, rule: DefinitionRule) -> str:
-        """The kind of an assigned name: that of its value if this is a function or class, else `variable` or `field`.
+        """Returns the kind of an assigned name: that of its value if this is a function or class, else `variable` or
+        `field`.
 
         Empty for an import, for a local variable, and where a `callable` rule finds no function or class.
         """
@@ -180,7 +181,7 @@ class _Reader:
         return "field" if "member" in rule.flags else "variable"
 
     def _read_elixir(self, node: Node) -> None:
-        """Adds an Elixir definition, which is a call such as `def` or `defmodule`: its target tells the kind, its first
+        """Adds an Elixir definition, which is a call such as `def` or `defmodule`. Its target gives the kind, its first
         argument the name.
         """
         target, arguments = node.child_by_field_name("target"), naming.follow(node, "~arguments")
@@ -204,7 +205,7 @@ class _Reader:
         """Adds a scope and, unless `kind` is `scope`, a definition; with `opens` it becomes the frame of the nodes
         inside it.
 
-        `qualifier` stands before the name (`A` in `A::f`). `exported` None leaves that to the language's convention.
+        `qualifier` stands before the name (`A` in `A::f`). If `exported` is None, the language's convention decides it.
         """
         around = self._stack[-1]
         body = naming.following_body(node)
@@ -235,7 +236,7 @@ class _Reader:
 
 
 def _value_of(node: Node) -> Node | None:
-    """The field `value` or `right` of the node, or None."""
+    """Returns the field `value` or `right` of the node, or None."""
     for name in ("value", "right"):
         value = node.child_by_field_name(name)
         if value is not None:
@@ -244,8 +245,8 @@ def _value_of(node: Node) -> Node | None:
 
 
 def _refine(kind: str, name: str, around: str) -> str:
-    """A function in a class is a method or constructor, a variable there is a field, and any other variable in capitals
-    is a constant.
+    """Returns the kind of a definition by its surroundings: a function in a class is a method or constructor, a
+    variable in a class is a field, and any other variable in capitals is a constant.
     """
     if kind in ("function", "method") and around in (*_TYPES, "scope"):
         return "constructor" if name in _CONSTRUCTORS else "method"
@@ -259,7 +260,7 @@ def _refine(kind: str, name: str, around: str) -> str:
 def _apply_exports(visibility: str, definitions: list[Definition], exported: set[str]) -> list[Definition]:
     """Marks the top-level names of an export list (`export { a }`, a Haskell module header) as exported.
 
-    In Haskell everything is exported if there is no such list, and always what another definition contains.
+    In Haskell everything is exported if there is no such list, and a definition inside another one always is.
     """
     if visibility == "haskell":
         return [replace(d, exported=not exported or d.name in exported or bool(d.container)) for d in definitions]
@@ -269,7 +270,7 @@ def _apply_exports(visibility: str, definitions: list[Definition], exported: set
 
 
 def _hide_private(definitions: list[Definition], marks: Iterable[Node]) -> list[Definition]:
-    """Marks what follows a bare `private` or `protected` in the same Ruby body as not exported."""
+    """Marks definitions after a bare `private` or `protected` in the same Ruby body as not exported."""
     hidden = [(naming.first_line(mark), naming.last_line(mark.parent)) for mark in marks if mark.parent is not None]
     return [
         replace(item, exported=False) if any(start < item.start_line <= end for start, end in hidden) else item
@@ -298,8 +299,8 @@ def _is_same(one: Definition, other: Definition) -> bool:
 
 
 def merge_comments(nodes: list[Node]) -> tuple[Comment, ...]:
-    """The comments in the order of the file, each cut to MAX_COMMENT characters. Comments on adjacent
-    lines become one.
+    """Returns the comments in the order of the file, each cut to MAX_COMMENT characters. Comments on adjacent lines
+    become one.
     """
     merged: list[tuple[int, int, str]] = []
     for node in sorted(nodes, key=lambda node: node.start_byte):

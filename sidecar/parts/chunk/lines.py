@@ -1,4 +1,4 @@
-"""Ranges of lines: how long they are, and where to cut them. Independent of any language.
+"""Measures ranges of lines and finds where to cut them, for any language.
 
 The other chunkers fall back on this module, and all of them end with its `Span`: whole lines of a file, or a piece of
 one line that is too long by itself.
@@ -12,24 +12,21 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 TARGET = 1_500
-"""The characters that a chunk aims not to exceed: what the embedding models read of it, and what a person takes in at a
-glance.
-"""
+"""The intended maximum number of characters of a chunk: about as much as the embedding models read, and as a person
+takes in at a glance. """
 MAX_CHUNKS = 1_000
-"""The most chunks of one file. A file with more is cut again with the target doubled, until it has no
-more than these.
-"""
+"""The maximum number of chunks of one file. A file with more is cut again with the target doubled, until it has no
+more. """
 TINY = 120
-"""Characters up to which a span is too short to be an answer (a closing brace, a lone heading) and joins
-its neighbour.
-"""
+"""A span of at most this many characters (a closing brace, a lone heading) is too short to be an answer and joins its
+neighbour. """
 
 _BREAK = re.compile(r"[\s;,>)}\]]")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines `start` to `end` (1-based, inclusive). `text` is their text, or a piece of it if they are one long line."""
+    """Lines `start` to `end` (1-based, inclusive). `text` is their text; for one very long line, a piece of it."""
 
     start: int
     end: int
@@ -51,7 +48,7 @@ class Lines:
         return self._lines[number - 1]
 
     def size(self, start: int, end: int) -> int:
-        """The characters of lines `start` to `end`, newlines included."""
+        """Returns the number of characters of lines `start` to `end`, including newlines."""
         return self._before[end] - self._before[start - 1]
 
     def is_blank(self, number: int) -> bool:
@@ -59,12 +56,12 @@ class Lines:
         return not self._lines[number - 1].strip()
 
     def indent(self, number: int) -> int:
-        """How many whitespace characters begin the line."""
+        """Returns the number of whitespace characters at the beginning of the line."""
         line = self._lines[number - 1]
         return len(line) - len(line.lstrip())
 
     def trim(self, start: int, end: int) -> tuple[int, int]:
-        """The range without the blank lines at its edges; start > end if all its lines are blank."""
+        """Returns the range without the blank lines at its edges; start > end if all its lines are blank."""
         while start <= end and self.is_blank(start):
             start += 1
         while end >= start and self.is_blank(end):
@@ -72,9 +69,9 @@ class Lines:
         return start, end
 
     def spans(self, start: int, end: int, target: int) -> list[Span]:
-        """The range as spans, without the blank lines at its edges.
+        """Returns the range as spans, without the blank lines at its edges.
 
-        This is one span, several for a single line longer than twice the target, or none if all lines are blank.
+        The result is one span; several for a single line longer than twice the target; none if all lines are blank.
         """
         start, end = self.trim(start, end)
         if start > end:
@@ -86,8 +83,8 @@ class Lines:
 
 
 def cut_line(line: str, target: int) -> list[str]:
-    """Pieces of at most `target` characters, without blank ones. Cuts after whitespace, a separator or a closing
-    bracket if the last quarter of a piece has one.
+    """Cuts a line into pieces of at most `target` characters and returns those that are not blank. Cuts after
+    whitespace, a separator or a closing bracket if the last quarter of a piece has one.
     """
     pieces = []
     at = 0
@@ -117,7 +114,8 @@ def windows(lines: Lines, start: int, end: int, target: int) -> list[tuple[int, 
 
 
 def _last_that_fits(lines: Lines, start: int, end: int, target: int) -> int:
-    """The last line of a window that begins at `start` and has at most `target` characters; at least `start`."""
+    """Returns the last line of a window that begins at `start` and has at most `target` characters; at least
+    `start`."""
     last = start
     while last < end and lines.size(start, last + 1) <= target:
         last += 1
@@ -125,7 +123,7 @@ def _last_that_fits(lines: Lines, start: int, end: int, target: int) -> int:
 
 
 def _best_cut(lines: Lines, start: int, last: int) -> int:
-    """The line that begins the next window, between start + 1 and last + 1."""
+    """Returns the line that begins the next window, between start + 1 and last + 1."""
     best, best_cost = last + 1, 1 << 30
     size = lines.size(start, last)
     for line in range(last + 1, start, -1):
@@ -140,13 +138,13 @@ def _best_cut(lines: Lines, start: int, last: int) -> int:
 
 
 def to_spans(lines: Lines, ranges: Sequence[tuple[int, int]], target: int) -> list[Span]:
-    """The spans of all ranges, in order."""
+    """Returns the spans of all ranges, in order."""
     return [span for start, end in ranges for span in lines.spans(start, end, target)]
 
 
 def cut_to_fit(cut: Callable[[int], list[Span]]) -> list[Span]:
-    """The spans of `cut(target)`. The target begins at TARGET and is doubled until there are at most
-    MAX_CHUNKS spans.
+    """Returns the spans of `cut(target)`. The target begins at TARGET and is doubled until there are at most MAX_CHUNKS
+    spans.
     """
     target = TARGET
     while len(spans := cut(target)) > MAX_CHUNKS:

@@ -94,23 +94,23 @@ class DefinitionRule:
 
 
 def text_of(node: Node) -> str:
-    """The source text of the node; bytes that are not UTF-8 are replaced."""
+    """Returns the source text of the node; bytes that are not UTF-8 are replaced."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
 def first_line(node: Node) -> int:
-    """The 1-based line on which the node starts."""
+    """Returns the 1-based line on which the node starts."""
     return node.start_point.row + 1
 
 
 def last_line(node: Node) -> int:
-    """The 1-based line on which the node ends. A node that ends with its newline ends on the line before."""
+    """Returns the 1-based line on which the node ends. A node that ends with its newline ends on the line before."""
     end = node.end_point
     return end.row if end.column == 0 and end.row > node.start_point.row else end.row + 1
 
 
 def follow(node: Node, path: str) -> Node | None:
-    """The node to which a path leads from `node`; None if it leads nowhere.
+    """Returns the node to which a path leads from `node`; None if there is none.
 
     The steps of a path are joined by dots. Each is a field's name, `~type` (the first child of that type) or `last`
     (the last named child).
@@ -129,8 +129,8 @@ def follow(node: Node, path: str) -> Node | None:
 
 
 def full_name(node: Node, rule: DefinitionRule) -> str:
-    """The defined name as written, qualifiers included; empty if the node names nothing or the name exceeds MAX_NAME
-    bytes.
+    """Returns the defined name as written, qualifiers included; empty if the node names nothing or the name exceeds
+    MAX_NAME bytes.
     """
     if rule.name == "keyword":
         match = re.match(r"(?:\w+\s+)*?(init|constructor)\b", text_of(node)[:80])
@@ -149,8 +149,8 @@ def full_name(node: Node, rule: DefinitionRule) -> str:
 
 
 def last_part(name: str) -> str:
-    """The last part of a qualified name, without quotes and type parameters: `f` for `A::B<T>::f`. An operator stays
-    whole.
+    """Returns the last part of a qualified name, without quotes and type parameters: `f` for `A::B<T>::f`. An operator
+    is not split.
     """
     name = name.strip().strip("\"'`")
     if not name[:1].isalpha() and not name.startswith(("_", "$", "@", "#", "~")):
@@ -161,13 +161,14 @@ def last_part(name: str) -> str:
 
 
 def qualifier_of(name: str) -> str:
-    """`A.B` for `A::B::f`; empty for a plain name."""
+    """Returns the qualifier of a name: `A.B` for `A::B::f`; empty for a plain name."""
     parts = [part for part in re.split(r"::|\.|:", _GENERICS.sub("", name)) if part]
     return ".".join(parts[:-1])
 
 
 def _first_identifier(node: Node) -> Node | None:
-    """The first identifier among the named children and theirs; modifiers, attributes and annotations are skipped."""
+    """Returns the first identifier among the named children and theirs; modifiers, attributes and annotations are
+    skipped."""
     for child in node.named_children:
         if child.type in _IDENTIFIERS:
             return child
@@ -178,8 +179,8 @@ def _first_identifier(node: Node) -> Node | None:
 
 
 def declared_name(node: Node) -> Node | None:
-    """The name inside C's nested declarators (`f` in `int (*f(int))[3]`); None if it is not found within
-    twelve levels.
+    """Returns the name inside C's nested declarators (`f` in `int (*f(int))[3]`); None if it is not found within twelve
+    levels.
     """
     at = node.child_by_field_name("declarator")
     for _ in range(12):
@@ -206,7 +207,7 @@ def declares_function(node: Node) -> bool:
 
 
 def _body_of_value(node: Node) -> Node | None:
-    """The body of an assigned function, at most two levels down (`M.f = function() ... end`), or None."""
+    """Returns the body of an assigned function, at most two levels down (`M.f = function() ... end`), or None."""
     at = node
     for _ in range(2):
         if not at.named_children:
@@ -218,15 +219,15 @@ def _body_of_value(node: Node) -> Node | None:
 
 
 def body_of(node: Node) -> Node | None:
-    """The node of the body: the field `body`, else the first child of a type that is a body in some
-    grammar, else None.
+    """Returns the node of the body: the field `body`, else the first child of a type that is a body in some grammar,
+    else None.
     """
     return node.child_by_field_name("body") or next((c for c in node.children if c.type in _BODIES), None)
 
 
 def following_body(node: Node) -> Node | None:
-    """The body of a Dart function, which follows its signature as a sibling and is not a child of it; None for other
-    nodes.
+    """Returns the body of a Dart function, which is the sibling after its signature and not a child of it; None for
+    other nodes.
     """
     if not node.type.endswith("_signature"):
         return None
@@ -236,7 +237,7 @@ def following_body(node: Node) -> Node | None:
 
 
 def signature_of(node: Node, source: bytes) -> str:
-    """The text of a definition up to its body, on one line and cut to MAX_SIGNATURE characters.
+    """Returns the text of a definition up to its body, on one line and cut to MAX_SIGNATURE characters.
 
     If no node is the body, the signature is the first line. If that line holds a parenthesis, the signature goes on up
     to a line that begins with `{`.
@@ -256,8 +257,8 @@ _PRIVATE = frozenset({"private", "fileprivate", "internal"})
 def is_exported(visibility: str, name: str, node: Node, signature: str, inherited: bool) -> bool:
     """Whether other files may use the definition, by the language's convention.
 
-    `visibility` names the convention (`Table.visibility`); `signature` holds the modifiers before `name`; `inherited`
-    says whether the definition stands directly in an exported class or type.
+    `visibility` names the convention (`Table.visibility`); `signature` has the modifiers before `name`; `inherited`
+    says whether the definition is directly in an exported class or type.
     """
     head = signature.split(name, 1)[0]
     words = frozenset(_WORD.findall(head))

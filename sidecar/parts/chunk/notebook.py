@@ -1,8 +1,8 @@
-"""Jupyter notebooks, cut by cell: only the sources of the cells, not their outputs. Line numbers are those of the
+"""Cuts Jupyter notebooks by cell. Only the sources of the cells count, not their outputs. Line numbers are those of the
 `.ipynb` file.
 
-JSON parsers do not tell where a value stands, so one scan of the text finds the spans of the cells' `source` values,
-which are then parsed as JSON. A text that is not a notebook of format 4 is cut into windows of lines.
+JSON parsers do not report the position of a value, so one scan of the text finds the spans of the cells' `source`
+values, which are then parsed as JSON. A text that is not a notebook of format 4 is cut into windows of lines.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Cell:
 
 
 def parse_notebook(text: str) -> ParsedFile:
-    """The chunks (of kind `cell`), definitions and comments of one notebook. Broken JSON is cut into
-    windows of lines.
+    """Returns the chunks (of kind `cell`), definitions and comments of one notebook. Broken JSON is cut into windows of
+    lines.
     """
     try:
         language, cells = read_cells(text)
@@ -92,7 +92,7 @@ def _fewer(chunks: list[Chunk]) -> list[Chunk]:
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:
-    """One chunk with the text and names of several neighbours."""
+    """Returns one chunk with the text and names of several neighbours."""
     names = tuple(dict.fromkeys(name for chunk in chunks for name in chunk.names))
     return replace(
         chunks[0], end_line=chunks[-1].end_line, text="\n\n".join(chunk.text for chunk in chunks), names=names
@@ -100,7 +100,7 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 
 def read_cells(text: str) -> tuple[str, list[Cell]]:
-    """The kernel's language and the cells whose source is not blank.
+    """Returns the kernel's language and the cells whose source is not blank.
 
     Raises ValueError if the text has no list of cells. Malformed JSON may also raise TypeError, LookupError,
     AttributeError or RecursionError.
@@ -127,7 +127,7 @@ def read_cells(text: str) -> tuple[str, list[Cell]]:
 
 
 def _kernel_language(metadata: object) -> str:
-    """The language that the metadata names, spelled as sidecar does; `python` if it names none."""
+    """Returns the language that the metadata names, by sidecar's name for it; `python` if it names none."""
     if not isinstance(metadata, dict):
         return "python"
     found = (metadata.get("language_info") or {}).get("name") or (metadata.get("kernelspec") or {}).get("language")
@@ -136,8 +136,8 @@ def _kernel_language(metadata: object) -> str:
 
 
 def _cell(text: str, starts: list[int], kind: str, value: _Value) -> Cell:
-    """A cell from the value of its source: one string, or a list of strings, each usually on a line of its own in the
-    file.
+    """Returns a cell from the value of its source: one string, or a list of strings, each usually on a line of its own
+    in the file.
     """
     parts: list[str] = []
     lines = [bisect_right(starts, value.start)]
@@ -165,7 +165,7 @@ class _Container:
 
 
 def _values(text: str) -> Iterator[_Value]:
-    """Every value of the JSON text that is at most three levels deep, in the order in which the values end."""
+    """Yields every value of the JSON text that is at most three levels deep, in the order in which the values end."""
     opened: list[_Container] = []
     for token in _TOKEN.finditer(text):
         word, start = token.group(), token.start()

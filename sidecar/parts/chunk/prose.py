@@ -1,4 +1,4 @@
-"""Documents, cut by heading: Markdown, reStructuredText and AsciiDoc. Plain text is cut by paragraph.
+"""Cuts documents by heading (Markdown, reStructuredText, AsciiDoc) and plain text by paragraph.
 
 Finds headings line by line and renders nothing. A section that fits is one chunk together with its subsections. A
 longer section is cut into its own text, by paragraph, and its subsections.
@@ -17,7 +17,8 @@ from .lines import TINY, Lines, Span, cut_to_fit, to_spans, windows
 
 MAX_TITLE = 160
 _SMALL = 500
-"""Characters up to which neighbouring sections are joined: change logs and glossaries have hundreds of small ones."""
+"""Adjacent sections are joined up to this many characters, because change logs and glossaries have hundreds of small
+ones."""
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -30,8 +31,8 @@ _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]+>|[`*]|\{#[^}]*\}\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading. `line` is the first line of the section, an overline included; `level` is 1 for the outermost
-    sections.
+    """A heading. `line` is the first line of the section, which is the overline if there is one; `level` is 1 for the
+    outermost sections.
     """
 
     line: int
@@ -41,7 +42,8 @@ class Heading:
 
 @dataclass(slots=True)
 class _Section:
-    """A section: its heading, its last line, the titles of the sections around it with its own, and its subsections."""
+    """A section: its heading, its last line, the titles from the outermost section around it to its own, and its
+    subsections."""
 
     heading: Heading
     end: int
@@ -50,8 +52,8 @@ class _Section:
 
 
 def parse_prose(text: str, language: str) -> ParsedFile:
-    """The chunks of one document, with its headings as definitions. `text` and unknown languages have no headings and
-    are cut by paragraph.
+    """Returns the chunks of one document, with its headings as definitions. `text` and unknown languages have no
+    headings and are cut by paragraph.
     """
     lines = Lines(text)
     headings = list(_HEADINGS.get(language, _no_headings)(lines))
@@ -63,7 +65,7 @@ def parse_prose(text: str, language: str) -> ParsedFile:
 
 
 def _walk(top: _Section) -> Iterator[_Section]:
-    """The section and all sections in it, in the order of the file."""
+    """Yields the section and all sections in it, in the order of the file."""
     stack = [top]
     while stack:
         section = stack.pop()
@@ -72,7 +74,7 @@ def _walk(top: _Section) -> Iterator[_Section]:
 
 
 def _nest(headings: list[Heading], end: int) -> _Section:
-    """The tree of sections, below one of level 0 that stands for the document."""
+    """Returns the tree of sections, below one of level 0 that stands for the document."""
     top = _Section(Heading(1, 0, ""), end, (), [])
     stack = [top]
     for heading in headings:
@@ -101,7 +103,7 @@ def _ranges(top: _Section, lines: Lines, target: int) -> list[tuple[int, int]]:
 
 
 def _join_small(lines: Lines, ranges: list[tuple[int, int]], target: int) -> list[tuple[int, int]]:
-    """Joins neighbours that are small together, and a heading that stands alone with what follows it."""
+    """Joins neighbours that are small together, and a heading without text with what follows it."""
     joined: list[tuple[int, int]] = []
     for start, end in ranges:
         last = joined[-1] if joined else (start, start)
@@ -114,7 +116,7 @@ def _join_small(lines: Lines, ranges: list[tuple[int, int]], target: int) -> lis
 
 
 def _definitions(sections: dict[int, _Section]) -> tuple[Definition, ...]:
-    """The sections that have a title, as definitions."""
+    """Returns the sections that have a title, as definitions."""
     return tuple(
         Definition(
             section.heading.title,
@@ -131,7 +133,7 @@ def _definitions(sections: dict[int, _Section]) -> tuple[Definition, ...]:
 
 
 def _label(spans: list[Span], sections: dict[int, _Section]) -> tuple[Chunk, ...]:
-    """The spans as chunks, each with the titles of the sections that start in it and of those around it."""
+    """Returns the spans as chunks, each with the titles of the sections that start in it and of those around it."""
     starts = sorted(sections)
     chunks = []
     for span in spans:
@@ -152,12 +154,12 @@ def _no_headings(lines: Lines) -> Iterator[Heading]:
 
 
 def _title(text: str) -> str:
-    """The text of a heading without markup, on one line, cut to MAX_TITLE characters."""
+    """Returns the text of a heading without markup, on one line, cut to MAX_TITLE characters."""
     return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", text).split())[:MAX_TITLE]
 
 
 def _markdown_headings(lines: Lines) -> Iterator[Heading]:
-    """The ATX and setext headings outside fenced code and front matter."""
+    """Yields the ATX and setext headings outside fenced code and front matter."""
     fence = ""
     for number in range(_after_front_matter(lines), len(lines) + 1):
         line = lines[number]
@@ -185,7 +187,7 @@ def _is_setext(lines: Lines, number: int) -> bool:
 
 
 def _after_front_matter(lines: Lines) -> int:
-    """The first line after YAML (`---`) or TOML (`+++`) front matter; 1 without front matter."""
+    """Returns the first line after YAML (`---`) or TOML (`+++`) front matter; 1 without front matter."""
     mark = lines[1].rstrip() if len(lines) else ""
     if mark in ("---", "+++"):
         for number in range(2, len(lines) + 1):
@@ -195,7 +197,8 @@ def _after_front_matter(lines: Lines) -> int:
 
 
 def _rst_headings(lines: Lines) -> Iterator[Heading]:
-    """Underlined titles, with or without an overline. The order in which the styles appear gives their levels."""
+    """Yields underlined titles, with or without an overline. The order in which the styles appear gives their
+    levels."""
     styles: list[str] = []
     for number in range(2, len(lines) + 1):
         mark = _UNDERLINE.match(lines[number])
@@ -212,7 +215,7 @@ def _rst_headings(lines: Lines) -> Iterator[Heading]:
 
 
 def _asciidoc_headings(lines: Lines) -> Iterator[Heading]:
-    """`= Title` to `====== Title`, also written with `#`, outside delimited blocks."""
+    """Yields the headings `= Title` to `====== Title`, also written with `#`, outside delimited blocks."""
     block = ""
     for number in range(1, len(lines) + 1):
         mark = _ADOC_BLOCK.match(lines[number])

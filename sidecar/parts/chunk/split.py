@@ -1,9 +1,9 @@
 """Cuts a file along its syntax tree: splits nodes that are too long into their children, then merges small neighbours.
 
-Works on line ranges: a range begins where a node begins a line. The walk keeps its own stack, so a deep tree cannot
-exhaust Python's. A comment, decorator or attribute stays with the node that follows it, even across one blank line.
-Splitting along the tree and merging siblings is the method of Zhang et al., "cAST: Enhancing Code Retrieval-Augmented
-Generation with Structural Chunking via Abstract Syntax Tree" (2025).
+Works on line ranges: a range begins where a node begins a line. The walk keeps a stack of its own, so a deep tree
+cannot exhaust Python's. A comment, decorator or attribute stays with the node that follows it, even across one blank
+line. Splitting along the tree and merging siblings is the method of Zhang et al., "cAST: Enhancing Code
+Retrieval-Augmented Generation with Structural Chunking via Abstract Syntax Tree" (2025).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class _Piece:
 def split_tree(
     root: Node, lines: Lines, target: int, attached: Collection[str], kept: Collection[str]
 ) -> list[tuple[int, int]]:
-    """Consecutive line ranges (1-based, inclusive) that cover the text. Each has at most `target` characters or is one
-    line.
+    """Returns consecutive line ranges (1-based, inclusive) that cover the text. Each has at most `target` characters or
+    is one line.
 
-    Nodes of the types in `attached` belong to what follows them. Nodes of the types in `kept` (definitions) are split
-    at a level of their own and not together with their siblings.
+    Nodes of the types in `attached` belong to the node that follows them. Nodes of the types in `kept` (definitions)
+    are split at a level of their own and not together with their siblings.
     """
     pieces: list[_Piece] = []
     groups = 0
@@ -57,7 +57,7 @@ def split_tree(
 
 
 def _windows(piece: _Piece, lines: Lines, target: int, group: int) -> list[_Piece]:
-    """Cuts a piece into windows of lines, for lack of cuts in the tree."""
+    """Cuts a piece into windows of lines, because the tree offers no cuts."""
     ranges = windows(lines, piece.start, piece.end, target)
     return [_Piece(start, end, group, piece.group, at == 0) for at, (start, end) in enumerate(ranges)]
 
@@ -96,8 +96,8 @@ def _unwrap(children: list[Node], piece: _Piece, kept: Collection[str]) -> list[
 
 
 def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> list[int]:
-    """The lines before which the piece can be cut. A child offers a cut if it begins a line that no earlier child
-    covers; the cut then goes before the comments and attributes that belong to the child.
+    """Returns the lines before which the piece can be cut. A child offers a cut if it begins a line that no earlier
+    child covers; the cut then goes before the comments and attributes that belong to the child.
     """
     cuts: list[int] = []
     covered, attached_from, attached_to = piece.start, 0, 0
@@ -119,7 +119,7 @@ def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> lis
 
 
 def _between(piece: _Piece, children: list[Node], cuts: list[int], group: int) -> list[tuple[_Piece, list[Node]]]:
-    """The parts between the cuts, each with the nodes of several lines that begin in it."""
+    """Returns the parts between the cuts, each with the nodes of several lines that begin in it."""
     bounds = [piece.start, *cuts, piece.end + 1]
     parts: list[tuple[_Piece, list[Node]]] = []
     at = 0

@@ -1,7 +1,7 @@
-"""The only module that talks to tree-sitter: grammars, syntax trees and query captures.
+"""Loads grammars, parses text and runs queries. The only module that imports tree-sitter.
 
-Knows no language: `tables` says which grammar a language has and what its node types mean. Grammars are native modules
-of installed packages; nothing is downloaded.
+It contains nothing about single languages: `tables` says which grammar a language has and what its node types mean.
+Grammars are native modules of installed packages; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ class Grammar:
         self._errors = tree_sitter.Query(language, "(ERROR) @error")
 
     def parse(self, source: bytes) -> Node:
-        """The root of the syntax tree. Holds the interpreter lock while it parses, about 50 ms for 128 kB.
+        """Parses a text and returns the root of its syntax tree. Holds the interpreter lock meanwhile, about 50 ms for
+        128 kB.
 
-        Every call makes its own parser, because parsers are cheap and two threads must not share one. The source is
-        passed as one object: py-tree-sitter 0.26.1 leaks every piece that a read function returns.
+        Every call makes a parser of its own, because parsers are cheap and two threads must not share one. The source
+        is passed as one object, because py-tree-sitter 0.26.1 leaks every piece that a read function returns.
         """
         return tree_sitter.Parser(self._language).parse(source).root_node
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
-        """The captured nodes by capture name."""
+        """Returns the captured nodes by capture name."""
         return tree_sitter.QueryCursor(self._query).captures(root)
 
     def error_share(self, root: Node) -> float:
-        """The share of the text (0 to 1) that lies in ERROR nodes, except in the nodes inside them that were
+        """Returns the share of the text (0 to 1) that lies in ERROR nodes, except in the nodes inside them that were
         understood.
         """
         if not root.has_error or root.end_byte == 0:
@@ -51,7 +52,7 @@ class Grammar:
 
 @cache
 def load_grammar(module: str, function: str, captured: tuple[tuple[str, str], ...], extra: str) -> Grammar | None:
-    """The grammar of an installed package; None if the package is missing or was built for another version of
+    """Returns the grammar of an installed package; None if the package is missing or was built for another version of
     tree-sitter.
 
     `captured` holds (node type, capture name); types that the grammar does not know are left out. `extra` is further
@@ -67,7 +68,8 @@ def load_grammar(module: str, function: str, captured: tuple[tuple[str, str], ..
 
 
 def _capsule(pointer: object) -> object:
-    """Wraps the address of a grammar, which older packages give as an int: tree-sitter deprecates that form."""
+    """Wraps the address of a grammar, which older packages give as an int, in a capsule: tree-sitter deprecates the
+    int."""
     if not isinstance(pointer, int):
         return pointer
     make = ctypes.pythonapi.PyCapsule_New

@@ -1,10 +1,10 @@
-"""How a language is described: its grammar, and what the node types of the grammar mean. `tables` and `tables_more`
-hold the descriptions.
+"""The form in which a language is described: its grammar, and what the node types of the grammar mean. `tables` and
+`tables_more` have the descriptions.
 
 A rule is written `node type: "kind option..."`. Its kind is one of `model.Definition`, or one of these:
-- `scope`: lends its name to what it holds but is no definition (a Rust impl block);
+- `scope`: not a definition, but gives its name to what it contains (a Rust impl block);
 - `bind`: an assigned name, whose kind is that of its value (`const f = () => {}` is a function);
-- `declare`, `member`: C's declarations; a function or nothing, and a method or field of a class.
+- `declare`, `member`: C's declarations. `declare` is a function or nothing, `member` a method or field of a class.
 
 Options:
 - `name=PATH`: where the name is; `value=PATH`: where the value of a `bind` is. A path joins fields, `~types` (the first

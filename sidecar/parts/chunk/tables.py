@@ -1,4 +1,5 @@
-"""The languages of the benchmark: their grammars and what the node types mean. `table` explains the notation."""
+"""The languages that the quality benchmark contains: their grammars and what the node types mean. `table` explains the
+notation."""
 
 from __future__ import annotations
 

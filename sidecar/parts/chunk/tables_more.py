@@ -1,4 +1,5 @@
-"""The languages beyond the benchmark: their grammars and what the node types mean. `table` explains the notation."""
+"""The languages that the quality benchmark does not contain: their grammars and what the node types mean. `table`
+explains the notation."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from sidecar.model.terms import Ids
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """The most tokens and rows of a batch. `tokens` includes padding (rows x longest row). One row is always allowed,
-    however long it is.
+    """The maximum numbers of tokens and rows of a batch. `tokens` includes padding (rows x longest row). One row is
+    always allowed, however long it is.
     """
 
     tokens: int
@@ -22,8 +22,8 @@ class BatchLimits:
 
 
 def plan_batches(lengths: Sequence[int], limits: BatchLimits) -> list[NDArray[np.intp]]:
-    """The row numbers of each batch, shortest rows first. Every row is in exactly one batch; no rows
-    give no batches.
+    """Divides rows of these lengths into batches and returns the row numbers of each, shortest rows first. Every row is
+    in exactly one batch; no rows give no batches.
     """
     order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
     batches: list[NDArray[np.intp]] = []
@@ -39,7 +39,7 @@ def plan_batches(lengths: Sequence[int], limits: BatchLimits) -> list[NDArray[np
 
 
 def pad_rows(rows: Sequence[Ids]) -> Ids:
-    """The rows as one array of shape [rows, longest row], filled up with zeros. It has at least one column."""
+    """Returns the rows as one array of shape [rows, longest row], padded with zeros. It has at least one column."""
     padded = np.zeros((len(rows), max(1, max(map(len, rows), default=1))), dtype=np.int64)
     for position, row in enumerate(rows):
         padded[position, : len(row)] = row

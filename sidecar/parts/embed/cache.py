@@ -1,11 +1,11 @@
 """The embedding cache: vectors by model and text hash, so that no text is embedded twice.
 
-One SQLite file serves all indexes of a data folder: a rename, a branch switch, another worktree, a rebuild or a lost
-vector store costs no model run. The cache knows only hashes and vectors. Manifests know what these belong to, and the
-vector store finds nearest neighbours. Several processes may have the file open.
+One SQLite file serves all indexes of a data folder, so the model need not run again after a rename, a branch switch, a
+rebuild or the loss of a vector store, or for another worktree. The cache has only hashes and vectors. Manifests record
+to which chunks these belong, and the vector store finds nearest neighbours. Several processes may have the file open.
 
-Vectors are stored as float16. That halves the file, and the rounding changes a cosine by less than 0.001, which is far
-below what ranking can tell apart.
+Vectors are stored as float16. That halves the file, and the rounding changes a cosine by less than 0.001, which is too
+little to affect the ranking.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _LOG = logging.getLogger(__name__)
 _VERSION = 2
 _BLOCK = 4096  # rows per statement
 _PAGE_BYTES = 4096
-_CACHE_KIB = 16 * 1024  # for scattered reads; a memory map would crash on a truncated file
+_CACHE_KIB = 16 * 1024  # for scattered reads; with a memory map, a truncated file would crash the process
 _DAY_S = 86_400
 # An index asks for a vector some time before its manifest names it.
 _GRACE_DAYS = 2
-_WAIT_S = 60  # two processes that index write in turn
+_WAIT_S = 60  # two processes that index take turns to write
 _NOTE_NEW = "INSERT OR REPLACE INTO uses SELECT id, ? FROM vectors WHERE model = ? AND hash = ?"
 _NOTE_USE = "INSERT INTO uses VALUES (?, ?) ON CONFLICT(of) DO UPDATE SET day = excluded.day"
 _NOTE_RELEASE = (
     "INSERT INTO meta VALUES ('releases', '1') ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
 )
-_ROOM_AFTER = 0.8  # share of the bound that is left in use, so that not every addition has to trim
+_ROOM_AFTER = 0.8  # the share of the bound that stays in use, so that not every addition has to trim
 
 # AUTOINCREMENT: the id of a deleted vector is never given to another text's vector.
 _SCHEMA = """
@@ -87,7 +87,7 @@ class EmbeddingCacheFile:
         max_bytes: int = 0,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Opens the file or makes it. `max_bytes` bounds its size (0: no bound); `now` gives seconds since the epoch.
+        """Opens or creates the file. `max_bytes` limits its size (0: no limit); `now` returns seconds since the epoch.
 
         A file that cannot be written is opened for reading only.
         """
@@ -116,13 +116,13 @@ class EmbeddingCacheFile:
 
     @classmethod
     def open(cls, path: Path, model_id: str, dimension: int) -> EmbeddingCacheFile:
-        """Opens the file or makes it, without a bound on its size."""
+        """Opens or creates the file, without a limit on its size."""
         return cls(path, model_id, dimension)
 
     @property
     def store_uuid(self) -> str:
-        """The id that the file got when it was made. Vector ids noted under another one belong to a file that no longer
-        exists.
+        """The id that the file got when it was created. Vector ids that were noted with another one belong to a file
+        that no longer exists.
         """
         return self._uuid
 
@@ -133,13 +133,12 @@ class EmbeddingCacheFile:
 
     @property
     def damaged(self) -> bool:
-        """Whether the next opener gets another file, because damage was found in this one or it was deleted or
-        replaced.
-        """
+        """Whether opening the cache again gives another file, because this one is damaged or has been deleted or
+        replaced."""
         return self._damaged or self._inode is None or inode_of(self._path) != self._inode
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
-        """The ids of those hashes that have a vector. Notes that these vectors were used today."""
+        """Returns the ids of those hashes that have a vector, and notes that these vectors were used today."""
         found: dict[bytes, int] = {}
         unused: list[int] = []
         today = self._today()
@@ -174,7 +173,8 @@ class EmbeddingCacheFile:
         return [ids[key] for key in hashes]
 
     def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
-        """The vectors in the order of `ids`, float32 of shape [len(ids), dimension], and a mask of those that exist.
+        """Returns the vectors in the order of `ids`, float32 of shape [len(ids), dimension], and a mask of those that
+        exist.
 
         The rows of the others are zeros.
         """
@@ -197,8 +197,8 @@ class EmbeddingCacheFile:
         """Deletes the vectors, of any model, of all texts but those whose hashes `texts` yields. Returns how many it
         deleted.
 
-        `texts` is called while nobody else can write. Nothing of a deleted vector is left in the file. Whoever has
-        found a vector here and has not named it yet learns of this by `releases`.
+        No other thread or process can write while `texts` is called. Nothing of a deleted vector is left in the file. A
+        writer that has found a vector here and has not named it yet notices this by `releases`.
         """
         with self._write_lock:
             self._writer.execute("PRAGMA secure_delete = ON")
@@ -214,13 +214,13 @@ class EmbeddingCacheFile:
         return gone
 
     def releases(self) -> int:
-        """How often `release` has been called for this file. Waits until a call in progress has ended."""
+        """Returns how often `release` has been called for this file. Waits until a call in progress has ended."""
         with self._reader() if self._readonly else self._writing() as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = 'releases'").fetchone()
         return int(row[0]) if row else 0
 
     def lost(self, ids: Ids) -> Ids:
-        """Those of these vector ids that no vector has, ascending."""
+        """Returns those of these vector ids that have no vector, ascending."""
         wanted = np.unique(np.asarray(ids, np.int64))
         there = [np.zeros(0, np.int64)]
         with self._reader() as reader:
@@ -234,7 +234,7 @@ class EmbeddingCacheFile:
         """Shrinks a file of more than `max_bytes` to about 80 % of that. Deletes the vectors that were used longest
         ago, of any model.
 
-        Keeps the vectors whose ids `referenced` returns, and those used in the last two days. Returns how many it
+        Keeps the vectors whose ids `referenced` returns, and those used in the last two days. Returns how many were
         deleted.
         """
         size = self.size()
@@ -248,14 +248,14 @@ class EmbeddingCacheFile:
         return gone
 
     def size(self) -> int:
-        """Bytes in use by the vectors of all models."""
+        """Returns the number of bytes that the vectors of all models use."""
         with self._reader() as reader:
             (pages,) = reader.execute("PRAGMA page_count").fetchone()
             (free,) = reader.execute("PRAGMA freelist_count").fetchone()
         return int(pages - free) * _PAGE_BYTES
 
     def count(self) -> int:
-        """How many vectors of this model are stored."""
+        """Returns how many vectors of this model are stored."""
         with self._reader() as reader:
             (number,) = reader.execute("SELECT count(*) FROM vectors WHERE model = ?", (self._model,)).fetchone()
         return int(number)
@@ -270,7 +270,7 @@ class EmbeddingCacheFile:
     # ------------------------------------------------------------ uses
 
     def _today(self) -> int:
-        """The day as a number of days since the epoch."""
+        """Returns the day as a number of days since the epoch."""
         return int(self._now() // _DAY_S)
 
     def _note_use(self, ids: Sequence[int], day: int) -> None:
@@ -283,8 +283,8 @@ class EmbeddingCacheFile:
             writer.executemany(_NOTE_USE, [(number, day) for number in ids])
 
     def _long_unused(self) -> Ids:
-        """The ids of the vectors of all models that were not used in the last two days, those used
-        longest ago first.
+        """Returns the ids of the vectors of all models that were not used in the last two days, those used longest ago
+        first.
         """
         with self._reader() as reader:
             rows = reader.execute(
@@ -303,26 +303,27 @@ class EmbeddingCacheFile:
         return gone
 
     def _rows(self) -> int:
-        """How many vectors of all models there are."""
+        """Returns how many vectors of all models are stored."""
         with self._reader() as reader:
             (number,) = reader.execute("SELECT count(*) FROM uses").fetchone()
         return int(number)
 
     def _give_space_back(self) -> None:
-        """Returns the free pages of the file to the disk."""
+        """Returns the free pages of the file to the file system."""
         with self._write_lock, self._noticing(), translated(self._path):
             # Each step frees one page. `execute` takes a single step; `executescript` goes on to the end.
             self._writer.executescript("PRAGMA incremental_vacuum")
 
     def _empty_journal(self) -> None:
-        """Writes the journal back and empties it; leaves it to the next writer while somebody reads."""
+        """Writes the journal back into the file and empties it. If another connection is reading, this is left to the
+        next writer."""
         with self._write_lock, self._noticing(), translated(self._path):
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     # ------------------------------------------------------------ connections
 
     def _connect(self) -> sqlite3.Connection:
-        """A new connection, for reading only if the file cannot be written."""
+        """Returns a new connection, for reading only if the file cannot be written."""
         if self._readonly:
             connection = connect_readonly(self._path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -347,8 +348,8 @@ class EmbeddingCacheFile:
                     self._idle.append(connection)
 
     def _connect_again(self) -> sqlite3.Connection:
-        """A new connection to the same file. Raises IndexCorrupt if another one has taken its place: the ids of its
-        vectors are others.
+        """Opens a new connection to the same file. Raises IndexCorrupt if another file has taken its place, because
+        vector ids differ between files.
         """
         self._check_place()
         connection = self._connect()
@@ -371,8 +372,8 @@ class EmbeddingCacheFile:
 
     @contextmanager
     def _noticing(self) -> Iterator[None]:
-        """Marks a damaged file, so that the next opener begins a new one: the vectors are made again, and nothing else
-        is lost.
+        """Marks a file that proves damaged in the block, so that it is replaced by a new one when it is opened next.
+        Only time is lost, because the vectors can be computed again.
         """
         try:
             yield
@@ -383,7 +384,7 @@ class EmbeddingCacheFile:
             raise
 
     def _rescue(self) -> None:
-        """Takes over what can still be read of a damaged file that was set aside, and deletes that file."""
+        """Copies the vectors that can still be read from a damaged file that was set aside, and deletes that file."""
         if self._readonly or not is_aside(self._path):
             return
         count = 0
@@ -391,16 +392,16 @@ class EmbeddingCacheFile:
             with self._writing() as writer:
                 count = rescue(self._path, writer, self._today())
         except IndexLocked:
-            return  # the next opener tries again
+            return  # tried again when the file is opened next
         except DiskFull:
-            pass  # they can be made again, which tells whoever asks for them that the disk is full
+            pass  # the vectors can be computed again, and storing them then reports the full disk
         _LOG.warning("%d vectors were rescued from a damaged embedding cache; the others are made again", count)
         drop_aside(self._path)
 
     # ------------------------------------------------------------ schema
 
     def _prepare(self, max_bytes: int) -> None:
-        """Sets the bound on the size, and makes the tables of a new file. Raises IndexCorrupt if the file has another
+        """Sets the limit on the size, and creates the tables of a new file. Raises IndexCorrupt if the file has another
         format.
         """
         if max_bytes and not self._readonly:
@@ -414,7 +415,7 @@ class EmbeddingCacheFile:
             )
 
     def _create(self) -> None:
-        """Makes the tables."""
+        """Creates the tables."""
         self._writer.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         self._writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
         self._writer.execute("PRAGMA journal_mode = WAL")
@@ -427,14 +428,14 @@ class EmbeddingCacheFile:
                 writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _meta(self, key: str) -> str:
-        """A value of the table `meta`. Raises IndexCorrupt if it is missing."""
+        """Returns a value of the table `meta`. Raises IndexCorrupt if it is missing."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise IndexCorrupt(f"{shown.place(self._path)} does not state its {key}. {ADVICE}")
         return str(row[0])
 
     def _model_row(self, model_id: str) -> int:
-        """The number of the model in the file. Raises IndexCorrupt if its vectors have another dimension."""
+        """Returns the number of the model in the file. Raises IndexCorrupt if its vectors have another dimension."""
         wanted = "SELECT id, dimension FROM models WHERE model_id = ?"
         row = self._writer.execute(wanted, (model_id,)).fetchone()
         if row is None:
@@ -455,7 +456,7 @@ class EmbeddingCacheFile:
         return int(number)
 
     def _unpack(self, rows: Sequence[tuple[int, bytes]]) -> tuple[Ids, Vectors]:
-        """The ids and the float32 vectors of rows. Raises IndexCorrupt if a vector has the wrong length."""
+        """Returns the ids and the float32 vectors of rows. Raises IndexCorrupt if a vector has the wrong length."""
         joined = b"".join(blob for _, blob in rows)
         if len(joined) != len(rows) * self._dimension * 2:
             raise IndexCorrupt(f"{shown.place(self._path)} holds vectors of the wrong length. {ADVICE}")
@@ -464,5 +465,5 @@ class EmbeddingCacheFile:
 
 
 def _marks(values: Sequence[object]) -> str:
-    """A placeholder of SQL for each value."""
+    """Returns an SQL placeholder for each value, separated by commas."""
     return ",".join("?" * len(values))

@@ -1,4 +1,4 @@
-"""The file of the embedding cache, below its tables: whether it can be written, and what to do when it is damaged.
+"""Handles the file of the embedding cache: whether it can be written, and how it is replaced when it is damaged.
 
 A damaged file is set aside, and the vectors that can still be read from it are copied into a new one.
 """
@@ -23,7 +23,7 @@ from sidecar.parts.database import readable_rows
 HASH_BYTES = 16
 _RESCUE_S = 10.0
 _ROUNDING = 0.002
-"""How far from 1 rounding to float16 may take the length of a vector."""
+"""How much the length of a vector may differ from 1 after rounding to float16."""
 _JOURNALS = ("-wal", "-shm", "")
 _PUT = "INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ADVICE = "Run `reindex_project`: it makes the vectors again, and nothing is lost but time."
@@ -36,7 +36,7 @@ def is_readonly(path: Path) -> bool:
 
 
 def _mark_of(path: Path) -> Path:
-    """The empty file that marks the cache as damaged."""
+    """Returns the empty file that marks the cache as damaged."""
     return path.with_suffix(".damaged")
 
 
@@ -50,10 +50,10 @@ def is_damage(error: IndexCorrupt) -> bool:
 
 
 def mark_damaged(path: Path, inode: int | None) -> None:
-    """Marks the file as damaged, so that its next opener begins a new one.
+    """Marks the file as damaged, so that it is replaced by a new one when it is opened next.
 
-    Does nothing if the file at this path is no longer the one with this inode: another opener has begun a new one. None
-    stands for whatever file is there.
+    Does nothing if the file at this path no longer has this inode, because it has already been replaced. `inode` None
+    means whatever file is there.
     """
     if inode is None or inode == inode_of(path):
         with contextlib.suppress(OSError):
@@ -61,14 +61,14 @@ def mark_damaged(path: Path, inode: int | None) -> None:
 
 
 def inode_of(path: Path) -> int | None:
-    """The inode of what is at a path; None if nothing is."""
+    """Returns the inode of the file at a path; None if there is none."""
     with contextlib.suppress(OSError):
         return path.stat().st_ino
     return None
 
 
 def set_damaged_aside(path: Path) -> None:
-    """Renames the file, with its journal, if it is marked as damaged; `rescue` then finds it."""
+    """Renames the file, with its journal, if it is marked as damaged. `rescue` reads it later."""
     mark = _mark_of(path)
     if mark.exists():
         with contextlib.suppress(OSError):
@@ -85,10 +85,10 @@ def _aside_of(path: Path) -> Path:
 
 
 def rescue(path: Path, into: sqlite3.Connection, day: int, seconds: float = _RESCUE_S) -> int:
-    """Copies every vector that can still be read from the file set aside for `path`; returns how many.
+    """Copies every vector that can still be read from the file set aside for `path`. Returns how many.
 
-    Runs inside a transaction of `into`, and stops after `seconds`: what is left is made again. The vectors get new ids,
-    and count as used on `day`.
+    Runs inside a transaction of `into` and stops after `seconds`; the remaining vectors are computed again when they
+    are needed. The vectors get new ids and count as used on `day` (days since the epoch).
     """
     end = time.monotonic() + seconds
     count = 0
@@ -117,7 +117,8 @@ def drop_aside(path: Path) -> None:
 
 @contextmanager
 def _opened_for_rescue(aside: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that reads as much of a damaged file as possible; nothing, if it cannot be opened at all."""
+    """Yields a connection that reads as much of a damaged file as possible; an empty one if the file cannot be opened
+    at all."""
     try:
         connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True)
     except sqlite3.Error:
@@ -128,7 +129,7 @@ def _opened_for_rescue(aside: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _rescued_models(old: sqlite3.Connection, into: sqlite3.Connection) -> dict[int, tuple[int, int]]:
-    """(new number, dimension) of each model by its number in the old file."""
+    """Copies the models. Returns (new number, dimension) of each by its number in the old file."""
     models: dict[int, tuple[int, int]] = {}
     for number, model_id, dimension in readable_rows(old, "models", "id", "model_id, dimension"):
         if isinstance(model_id, str) and isinstance(dimension, int) and dimension > 0:
@@ -142,7 +143,7 @@ def _rescued_models(old: sqlite3.Connection, into: sqlite3.Connection) -> dict[i
 
 
 def _is_vector(key: object, blob: object, dimension: int) -> bool:
-    """Whether a row holds what a row must hold. The length of a vector is 1; that of a broken page is not."""
+    """Whether a row has a valid hash and vector. A vector has length 1; bytes of a damaged page do not."""
     if not (isinstance(key, bytes) and isinstance(blob, bytes)) or len(key) != HASH_BYTES or len(blob) != 2 * dimension:
         return False
     length = np.linalg.norm(np.frombuffer(blob, "<f2").astype(np.float32))

@@ -1,5 +1,4 @@
-"""The embedding models that ship with sidecar: what they are, where their files are, and whether those are the right
-files.
+"""Describes the embedding models that ship with sidecar, finds their files and verifies these.
 
 Downloads nothing: a model is in the models folder of the package, or in a folder that the user names. `published`
 describes the models that can be downloaded, and `onnx` runs a model.
@@ -29,14 +28,15 @@ DEFAULT_PATH_WEIGHT = 0.35
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """What a model is and how to feed it. A zero or an empty string means that the graph or the tokeniser tells.
+    """The properties of a model and the form of its input. For a zero or an empty string, the graph or the tokeniser
+    decides.
 
     - `kind`: a `static` graph takes the distinct token ids of each text, their counts as attention mask and, if it has
       that input, token type 1 for a query and 0 for a document. A `transformer` takes all token ids and a mask of ones;
     - `pooling`: `mean` or `cls` of the tokens' vectors, or `graph` if the graph's own output is one vector per text;
-    - `max_tokens`: 0 means no limit for a static model, else the tokeniser's own;
+    - `max_tokens`: 0 means no limit for a static model, and the tokeniser's own limit for a transformer;
     - `texts_per_run`: 1 if a text's vector depends on the rest of its batch, so that texts have to run one by one.
-      Dynamic int8 graphs are like that: they take one scale per batch;
+      This holds for dynamic int8 graphs, which use one scale per batch;
     - `path_weight`: the weight of the path's vector when it is added to the body's (docs/decisions/0001);
     - `graph`: the graph's file in `folder`; two models may be graphs over the same file of weights;
     - `about`: what the model is for; `size`: bytes of all files; `files`: the SHA-256 of each file that is pinned.
@@ -61,13 +61,13 @@ class ModelEntry:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-# Fields that change no vector are not part of the model id.
+# Fields that do not affect vectors are not part of the model id.
 _NOT_IN_ID = ("id", "folder", "graph", "path_weight", "about", "licence", "source", "size", "files")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model's entry and the folder of its files, which are unchecked until `verify`. Errors about the files end with
+    """A model's entry and the folder of its files, which only `verify` checks. Errors about the files end with
     `remedy`.
     """
 
@@ -81,7 +81,8 @@ class ModelFiles:
         return self.folder / self.entry.graph
 
     def verify(self) -> str:
-        """The model id, `<id>@<12 hex digits>`: a SHA-256 over the files and the fields that change a vector.
+        """Checks the files and returns the model id, `<id>@<12 hex digits>`: a SHA-256 over the files and the fields
+        that affect vectors.
 
         Raises ModelLoadFailed if a file is missing or unreadable, or is not the one that the entry pins.
         """
@@ -101,13 +102,13 @@ class ModelFiles:
         return f"{self.entry.id}@{digest.hexdigest()[:12]}"
 
     def _names(self) -> list[str]:
-        """The files that make up the model: the graph, the tokeniser, and what the entry pins."""
+        """Returns the files that make up the model: the graph, the tokeniser, and what the entry pins."""
         # Large graphs keep their weights in a second file beside the first (such as model.onnx.data).
         beside = {path.name for path in self.folder.glob(f"{glob.escape(self.entry.graph)}*") if path.is_file()}
         return sorted(beside | {self.entry.graph, TOKENIZER_FILE} | set(self.entry.files))
 
     def _sha256(self, name: str) -> str:
-        """The SHA-256 of a file, in hex. Raises ModelLoadFailed if it cannot be read."""
+        """Returns the SHA-256 of a file, in hex. Raises ModelLoadFailed if it cannot be read."""
         try:
             with (self.folder / name).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -127,8 +128,8 @@ class Catalog:
     models: tuple[ModelEntry, ...]
 
     def resolve(self, name_or_folder: str = "") -> ModelFiles:
-        """The model with this catalog id, else the model in this folder, which is an absolute path; the default for an
-        empty string.
+        """Returns the model with this catalog id, else the model in this folder, an absolute path; for an empty string,
+        the default model.
 
         Raises ModelLoadFailed if there is neither, or if the settings in the folder are invalid.
         """
@@ -147,7 +148,8 @@ class Catalog:
 
 
 def models_folder() -> Path:
-    """`_models` in the installed package, else `models` beside the package in a checkout."""
+    """Returns the folder of the models that ship: `_models` in the installed package, else `models` beside the package
+    in a checkout."""
     package = Path(__file__).resolve().parents[2]
     packed = package / "_models"
     return packed if packed.is_dir() else package.parent / "models"
@@ -168,19 +170,20 @@ def load_catalog(folder: Path | None = None) -> Catalog:
 
 
 def resolve_model(name_or_folder: str = "", folder: Path | None = None) -> ModelFiles:
-    """The same as `load_catalog(folder).resolve(name_or_folder)`."""
+    """Returns `load_catalog(folder).resolve(name_or_folder)`."""
     return load_catalog(folder).resolve(name_or_folder)
 
 
 def _folder_entry(folder: Path) -> ModelEntry:
-    """The entry of a model in a folder of the user's, with the settings of its `sidecar-model.json` if it has one."""
+    """Returns the entry of a model in a folder of the user's, with the settings of its `sidecar-model.json` if it has
+    one."""
     path = folder / FOLDER_SETTINGS
     declared = read_object(path) if path.exists() else {}
     return read_entry({"id": folder.resolve().name, **declared, "folder": ""}, path)
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file. Raises ModelLoadFailed if the file cannot be read or holds anything else."""
+    """Returns the JSON object in a file. Raises ModelLoadFailed if the file cannot be read or holds anything else."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -193,7 +196,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def read_entry(item: object, path: Path) -> ModelEntry:
-    """A model entry from its JSON object, which was read from `path`.
+    """Returns a model entry from its JSON object, which was read from `path`.
 
     Raises ModelLoadFailed if the id is missing, a key is unknown, or a value has a wrong type or is not allowed.
     """

@@ -1,8 +1,8 @@
 """Downloads a published model and verifies every file.
 
-Files arrive in a folder of unfinished downloads, where an interrupted download is resumed. The folder is moved into
-place when every file has the size and hash that it must have. The caller decides whether a download is allowed, and
-sees to it that only one process downloads.
+Files are stored in a folder of unfinished downloads, where an interrupted download is resumed. The folder is moved into
+place when every file has the expected size and hash. The caller decides whether a download is allowed, and makes sure
+that only one process downloads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def fetch_model(
     mirror; `progress` counts kilobytes.
 
     Raises ModelDownloadFailed, DiskFull, PermissionDenied or Cancelled. `downloads` then has no new model, and a later
-    attempt resumes with what has arrived.
+    attempt continues the download.
     """
     with _files_translated(downloads), _Hub(source) as hub:
         commit, expected = hub.describe(model)
@@ -69,11 +69,12 @@ class _Hub(Server):
         return self
 
     def address(self, repository: str, revision: str, path: str) -> str:
-        """The URL of a file of the repository at a revision."""
+        """Returns the URL of a file of the repository at a revision."""
         return f"{self.source}/{quote(repository)}/resolve/{quote(revision, safe='')}/{quote(path)}"
 
     def describe(self, model: Published) -> tuple[str, dict[str, Expected]]:
-        """The commit, and what its files must be. Asks the hub only if the catalog does not pin every size and hash.
+        """Returns the commit and the expected files by local name. Asks the hub only if the catalog does not pin every
+        size and hash.
 
         Raises ModelDownloadFailed if the hub does not answer as expected or contradicts the catalog.
         """
@@ -96,8 +97,8 @@ class _Hub(Server):
 
 
 def _expected(file: RemoteFile, blob: Any) -> Expected:
-    """What the hub says that a file must be. Raises ModelDownloadFailed if that contradicts the catalog or lacks a
-    hash.
+    """Returns the size and hash that the hub states for a file. Raises ModelDownloadFailed if these contradict the
+    catalog or the hash is missing.
     """
     if blob is None:
         raise ModelDownloadFailed(f"The repository has no file {shown.place(file.path)} at this revision.")

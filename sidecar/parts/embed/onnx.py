@@ -1,11 +1,11 @@
 """Runs embedding models with onnxruntime: text in, L2-normalised vectors out.
 
-Only this module imports tokenizers. onnxruntime is imported only when an embedder is made. It does not decide what is
-embedded, stores no vectors (`kept`) and finds no models (`catalog`).
+Only this module imports tokenizers. onnxruntime is imported only when an embedder is created. `cache` stores vectors,
+and `catalog` finds models.
 
-Several batches run at once, each on one core. One core gives the same bits on every machine and needs no spinning
-threads. It also lets dynamic int8 graphs, where a text's vector depends on its batch, run text by text without losing
-speed (docs/decisions/0004).
+Several batches run at once, each on one core. With one core, a graph gives the same bits on every machine and needs no
+spinning threads. Dynamic int8 graphs, in which a text's vector depends on its batch, can then run text by text without
+losing speed (docs/decisions/0004).
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 Row: TypeAlias = tuple[Ids, Ids]
-"""One text as its graph takes it: token ids and mask, or for a static model its distinct token ids and their counts."""
+"""One text in the form that its graph needs: token ids and mask; for a static model, its distinct token ids and their
+counts."""
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -50,19 +51,20 @@ _LIMITS = {
 }
 _ONE_BY_ONE = BatchLimits(tokens=1, rows=1)
 _SLICE = 32  # texts tokenised by one task
-_BULK = 32  # fewest texts for which a GPU is worth using
+_BULK = 32  # the minimum number of texts for which a GPU is worth using
 _MOST_THREADS = 8
 _USUAL_MAX_TOKENS = 512
-_CHARS_PER_TOKEN = 8  # a generous estimate, indentation included: what this cuts off would be truncated anyway
+_CHARS_PER_TOKEN = 8  # a generous estimate, including indentation: the tokeniser would truncate the rest anyway
 _NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _PROBES = ("open a file and read its lines", "def close(self): self.stream.close(); self.stream = None; return True")
 
 
 class OnnxEmbedder:
-    """`sidecar.model.terms.Embedder` over a model of the catalog or in a folder. Thread-safe.
+    """A `sidecar.model.terms.Embedder` for a model of the catalog or in a folder. Thread-safe.
 
-    Queries always run on the CPU. Bulk work runs on a CUDA GPU if one is wanted and gives the same vectors as the CPU,
-    which the first bulk call finds out. Raises ModelLoadFailed if files are missing, are wrong or do not fit the entry.
+    Queries always run on the CPU. Bulk work runs on a CUDA GPU if the settings allow it and the GPU gives the same
+    vectors as the CPU; the first bulk call tries that. The constructor raises ModelLoadFailed if files are missing, are
+    wrong or do not fit the entry. `threads` 0 means a number that suits the model and the machine.
     """
 
     def __init__(self, files: ModelFiles, device: Device = "auto", threads: int = 0) -> None:
@@ -104,11 +106,11 @@ class OnnxEmbedder:
 
     @property
     def device_note(self) -> str:
-        """Why bulk work does not run on a GPU, in one line; empty if it does or if the CPU was asked for."""
+        """One line on why bulk work does not run on a GPU; empty if it does or if the CPU was requested."""
         return self._note
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """L2-normalised float32 vectors of shape [len(texts), dimension], in the order of `texts`.
+        """Returns L2-normalised float32 vectors of shape [len(texts), dimension], in the order of `texts`.
 
         A text without any token gives a row of zeros. Raises ModelLoadFailed if the model fails while running.
         """
@@ -122,7 +124,8 @@ class OnnxEmbedder:
         return self._run(self._cpu, rows, self._cpu_limits())
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The L2-normalised float32 vector of a query, of shape [dimension] and read-only. The last 256 are cached.
+        """Returns the L2-normalised float32 vector of a query, of shape [dimension] and read-only. The last 256 are
+        cached.
 
         Raises ModelLoadFailed if the model fails while running.
         """
@@ -136,13 +139,13 @@ class OnnxEmbedder:
     # ------------------------------------------------------------ text to rows
 
     def _tokenize(self, prefix: str, texts: Sequence[str]) -> list[Row]:
-        """The rows of all texts, tokenised by several threads."""
+        """Returns the rows of all texts, tokenised by several threads."""
         slices = [texts[start : start + _SLICE] for start in range(0, len(texts), _SLICE)]
         done = self._spread(lambda part: self._rows(prefix, part), slices)
         return [row for rows in done for row in rows]
 
     def _rows(self, prefix: str, texts: Sequence[str]) -> list[Row]:
-        """The row of each text."""
+        """Returns the row of each text."""
         static = self._entry.kind == "static"
         prepared = [self._prepare(prefix, text) for text in texts]
         rows = self._tokenizer.encode(prepared, special=not static)
@@ -151,7 +154,7 @@ class OnnxEmbedder:
         return [(ids, np.ones_like(ids)) for ids in rows]
 
     def _prepare(self, prefix: str, text: str) -> str:
-        """The text as the tokeniser takes it: cut, with its prefix, and with identifiers split if the entry says so."""
+        """Returns the text for the tokeniser: cut, with its prefix, and with identifiers split if the entry says so."""
         if self._tokenizer.most:
             text = text[: self._tokenizer.most * _CHARS_PER_TOKEN]
         # The tokeniser refuses lone surrogates.
@@ -161,7 +164,7 @@ class OnnxEmbedder:
     # ------------------------------------------------------------ rows to vectors
 
     def _run(self, graph: ModelGraph, rows: list[Row], limits: BatchLimits) -> Vectors:
-        """The vectors of all rows, in their order, computed in batches."""
+        """Returns the vectors of all rows, in their order, computed in batches."""
         vectors = np.zeros((len(rows), self._dimension), dtype=np.float32)
         batches = plan_batches([len(ids) for ids, _ in rows], limits)
         # One batch at a time fills a GPU; on the CPU each core takes one.
@@ -172,20 +175,20 @@ class OnnxEmbedder:
         return vectors
 
     def _cpu_limits(self) -> BatchLimits:
-        """The limits of a batch on the CPU."""
+        """Returns the limits of a batch on the CPU."""
         if self._one_by_one:
             return _ONE_BY_ONE
         return _LIMITS["static" if self._entry.kind == "static" else "cpu"]
 
     def _embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a query, on the CPU."""
+        """Returns the vector of a query, on the CPU."""
         rows = self._rows(self._entry.query_prefix, [text])
         vector: NDArray[np.float32] = self._cpu.run(rows, is_query=self._entry.kind == "static")[0]
         vector.flags.writeable = False
         return vector
 
     def _spread(self, work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-        """The results of `work` in the order of `items`, computed by several threads if that helps."""
+        """Returns the results of `work` in the order of `items`, computed by several threads if that helps."""
         if len(items) < 2 or self._threads == 1:
             return _in_turn(work, items)
         return list(self._pool.map(work, items))
@@ -193,8 +196,8 @@ class OnnxEmbedder:
     # ------------------------------------------------------------ checks of the model
 
     def _probe(self, graph: ModelGraph) -> Vectors:
-        """The vectors of both probe texts, each run alone. Raises ModelLoadFailed if they are not what
-        the entry says.
+        """Returns the vectors of both probe texts, each run alone. Raises ModelLoadFailed if they are zero or not
+        finite, or do not have the dimension that the entry states.
         """
         entry = self._entry
         vectors = np.concatenate([graph.run([row]) for row in self._rows("", _PROBES)])
@@ -207,8 +210,8 @@ class OnnxEmbedder:
         return vectors
 
     def _depends_on_batch(self) -> bool:
-        """Whether a probe text gets another vector in a batch than alone. False without a try if the entry sets
-        `texts_per_run`.
+        """Whether a probe text gets another vector in a batch than alone. If the entry sets `texts_per_run`, returns
+        False without trying.
         """
         if self._entry.texts_per_run:
             return False
@@ -218,7 +221,7 @@ class OnnxEmbedder:
     # ------------------------------------------------------------ the card
 
     def _first_device_note(self) -> tuple[bool, str]:
-        """Whether it is settled that no GPU is used, and the note until one is tried."""
+        """Returns whether it is already decided that no GPU is used, and the note until one is tried."""
         if self._wanted == "cpu":
             return True, ""
         if self._entry.kind == "static":
@@ -238,7 +241,8 @@ class OnnxEmbedder:
         return False, "CPU until the first bulk work, which tries the CUDA card."
 
     def _card_for(self, texts: int) -> ModelGraph | None:
-        """The graph on the GPU for this many texts; None if they run on the CPU. The first bulk call tries the GPU."""
+        """Returns the graph on the GPU for this many texts; None if they run on the CPU. The first bulk call tries the
+        GPU."""
         if self._card_tried or texts < _BULK:
             return self._card if texts >= _BULK else None
         with self._card_lock:
@@ -262,12 +266,12 @@ class OnnxEmbedder:
         return None
 
     def _give_up_card(self, reason: str) -> None:
-        """Goes on without the GPU and notes the reason."""
+        """Continues without the GPU and notes the reason."""
         self._card, self._note = None, f"CPU: {' '.join(reason.split())}."
 
 
 class ModelGraph:
-    """An onnxruntime session, with how to feed it and how to pool its output."""
+    """An onnxruntime session with the names of its inputs and output, and the way to pool the output."""
 
     def __init__(self, files: ModelFiles, provider: str) -> None:
         self._name = files.entry.id
@@ -277,7 +281,7 @@ class ModelGraph:
         self._output, self._pooling = _chosen_output(self._session, files.entry)
 
     def run(self, rows: Sequence[Row], is_query: bool = False) -> Vectors:
-        """L2-normalised float32 vectors of shape [len(rows), dimension]; rows without tokens give zeros.
+        """Returns L2-normalised float32 vectors of shape [len(rows), dimension]; rows without tokens give zeros.
 
         `is_query` is passed as token type 1, for static graphs that weigh the tokens of a query differently. Raises
         ModelLoadFailed if the session fails.
@@ -298,7 +302,7 @@ class ModelGraph:
 
 
 def _pool(output: NDArray[np.float32], mask: Ids, pooling: str) -> NDArray[np.float32]:
-    """One vector per text, of shape [texts, dimension]; `mask` has shape [texts, tokens].
+    """Returns one vector per text, of shape [texts, dimension]; `mask` has shape [texts, tokens].
 
     `graph` takes an output of shape [texts, dimension] as it is. `cls` takes the first token of an output of shape
     [texts, tokens, dimension], and `mean` the mean over its tokens weighted by the mask (Reimers and Gurevych,
@@ -314,7 +318,7 @@ def _pool(output: NDArray[np.float32], mask: Ids, pooling: str) -> NDArray[np.fl
 
 
 def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
-    """The names of the graph's inputs. Raises ModelLoadFailed if sidecar cannot give one of them."""
+    """Returns the names of the graph's inputs. Raises ModelLoadFailed if sidecar cannot provide one of them."""
     known = ("input_ids", "attention_mask", "token_type_ids")
     for node in session.get_inputs():
         if node.name not in known or node.type != "tensor(int64)" or len(node.shape) != 2:
@@ -327,8 +331,8 @@ def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
 
 
 def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
-    """The name of the output to read, and how to pool it. Raises ModelLoadFailed if no output has the
-    shape for that.
+    """Returns the name of the output to read, and how to pool it. Raises ModelLoadFailed if no output has the necessary
+    shape.
     """
     of_rank: dict[int, str] = {}
     for node in session.get_outputs():
@@ -343,13 +347,13 @@ def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
 
 
 def _open_session(files: ModelFiles, provider: str) -> Any:
-    """A session that runs on one thread. Raises ModelLoadFailed if the provider or the graph cannot be used."""
+    """Opens a session that runs on one thread. Raises ModelLoadFailed if the provider or the graph cannot be used."""
     import onnxruntime
 
     options = session_options()
     wanted: list[Any] = [CPU]
     if provider == _CUDA:
-        # It prints what is missing; stdout carries the client's messages.
+        # preload_dlls prints what is missing, and stdout carries the client's messages.
         with contextlib.redirect_stdout(sys.stderr):
             onnxruntime.preload_dlls()
         wanted = [(_CUDA, {"use_tf32": "0"}), CPU]
@@ -363,7 +367,7 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
 
 
 def _load_tokenizer(files: ModelFiles) -> Tokenizer:
-    """The model's tokeniser, without padding, that truncates at the entry's limit. Raises ModelLoadFailed if it is
+    """Loads the model's tokeniser, without padding, truncating at the entry's limit. Raises ModelLoadFailed if it is
     invalid.
     """
     # The library's own thread pool would use every core beside sidecar's threads.
@@ -390,7 +394,7 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
 class _Tokenizer:
     """A model's tokeniser, which keeps at most `most` tokens of a text (0: all).
 
-    If the library's normaliser does nothing to plain ASCII text but lower its case, such texts skip it: it takes 40 %
+    If the library's normaliser only changes plain ASCII text to lower case, such texts skip it, because it takes 40 %
     of the tokeniser's time.
     """
 
@@ -404,7 +408,7 @@ class _Tokenizer:
             self._bare.normalizer = None
 
     def encode(self, texts: Sequence[str], special: bool) -> list[Ids]:
-        """The token ids of each text, in the order of `texts`. `special` adds the model's special tokens."""
+        """Returns the token ids of each text, in the order of `texts`. `special` adds the model's special tokens."""
         rows: list[Ids] = [np.empty(0, dtype=np.int64)] * len(texts)
         plain = [self._bare is not None and not _NOT_PLAIN.search(text) for text in texts]
         for tokenizer, is_plain in ((self._bare, True), (self._full, False)):
@@ -420,22 +424,22 @@ class _Tokenizer:
 
 
 def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-    """The results of `work`, computed one after the other."""
+    """Returns the results of `work`, computed one after the other."""
     return [work(item) for item in items]
 
 
 def _threads_for(kind: str) -> int:
-    """How many threads run a model of this kind. A transformer gets all cores (at most eight). A static model gets half
-    of them: it is faster than what feeds it, which needs the others.
+    """Returns how many threads run a model of this kind. A transformer gets all cores (at most eight). A static model
+    gets half of them, because it is faster than the preparation of its texts, which needs the others.
     """
     return max(1, min(_MOST_THREADS, _cores() // (2 if kind == "static" else 1)))
 
 
 def _cores() -> int:
-    """How many cores this process may use."""
+    """Returns how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _reason(error: Exception) -> str:
-    """The first line of an error's message, which a person can use; the rest is the library's trace."""
+    """Returns the first line of an error's message, which helps a person; the rest is the library's trace."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

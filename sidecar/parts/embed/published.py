@@ -1,8 +1,8 @@
-"""Well-known models of the Hugging Face hub: what they are, where they are published, and which of them are downloaded.
+"""Describes models that can be downloaded from the Hugging Face hub, and finds those that have been downloaded.
 
-Reads files only; `fetch` uses the network. An entry names a revision, and the size and SHA-256 of each file where these
-are known. For the other files `fetch` checks what the hub states for that revision, and records it in a lock file
-beside them. So a downloaded file that changes later is refused in either case.
+It only reads files; `fetch` uses the network. An entry names a revision, and the size and SHA-256 of each file if these
+are known. For the other files `fetch` checks the hashes that the hub states for that revision, and records them in a
+lock file beside the files. In either case a downloaded file that changes later is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sidecar.parts.embed.catalog import Catalog, ModelEntry, ModelFiles, load_ca
 PUBLISHED_FILE = "published.json"
 LOCK_FILE = "sidecar-download.json"
 UNFINISHED = ".unfinished"
-"""The folder of downloads that are under way or were interrupted."""
+"""The name of the folder of downloads that are in progress or were interrupted."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
@@ -30,7 +30,7 @@ _SHA256 = re.compile(r"([0-9a-f]{64})?")
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of a repository. `size` is in bytes, 0 if unknown; if `sha256` is empty, the hub has to state it."""
+    """A file of a repository. `size` is in bytes, 0 if unknown. If `sha256` is empty, the hub has to state a hash."""
 
     path: str
     size: int = 0
@@ -67,7 +67,7 @@ class Shelf:
         self.published = load_published(self.catalog.folder)
 
     def resolve(self, name_or_folder: str = "") -> ModelFiles:
-        """The model with this id, else the model in this folder; the default for an empty string.
+        """Returns the model with this id, else the model in this folder; for an empty string, the default model.
 
         Raises ModelLoadFailed if there is no such model. For a published model that is not downloaded, the error names
         the command that downloads it.
@@ -81,18 +81,19 @@ class Shelf:
         return self.downloaded(found)
 
     def find(self, name: str) -> Published | None:
-        """The published model with this id, or None."""
+        """Returns the published model with this id, or None."""
         return next((model for model in self.published if model.entry.id == name), None)
 
     def unknown(self, name: str) -> str:
-        """The message that there is no such model, with the names that were probably meant."""
+        """Returns the message that there is no such model, with the ids that were probably meant."""
         ids = [entry.id for entry in self.catalog.models] + [model.entry.id for model in self.published]
         near = difflib.get_close_matches(name, ids, 3, 0.5) or [known for known in ids if name and name in known]
         hint = f"did you mean {' or '.join(near)}?" if near else f"name one of {', '.join(ids)}."
         return f"There is no model {name!r}: {hint} You can also name a folder with model.onnx and tokenizer.json."
 
     def folder_of(self, model: Published) -> Path | None:
-        """The folder of the model's download, whether or not it exists; None if there is no place for downloads."""
+        """Returns the folder of the model's download, whether or not it exists; None if there is no place for
+        downloads."""
         return None if self._downloads is None else self._downloads / model.entry.id
 
     def is_here(self, model: Published) -> bool:
@@ -106,7 +107,8 @@ class Shelf:
             return False
 
     def downloaded(self, model: Published) -> ModelFiles:
-        """The downloaded files, not yet verified. Raises ModelLoadFailed if they are missing or of another revision."""
+        """Returns the downloaded files, not yet verified. Raises ModelLoadFailed if they are missing or of another
+        revision."""
         folder, again = self.folder_of(model), f"Download it with: sidecar models download {model.entry.id}"
         if folder is None or not folder.is_dir():
             size = f" ({model.size / 1e6:.0f} MB)" if model.size else ""
@@ -121,7 +123,8 @@ class Shelf:
 
 
 def load_published(folder: Path) -> tuple[Published, ...]:
-    """The models in `published.json`; empty if the file does not exist. Raises ModelLoadFailed if it is invalid."""
+    """Returns the models in `published.json`; empty if the file does not exist. Raises ModelLoadFailed if it is
+    invalid."""
     path = folder / PUBLISHED_FILE
     if not path.exists():
         return ()
@@ -132,7 +135,7 @@ def load_published(folder: Path) -> tuple[Published, ...]:
 
 
 def _published(item: object, path: Path) -> Published:
-    """A published model from its JSON object. Raises ModelLoadFailed if the object is invalid."""
+    """Returns a published model from its JSON object. Raises ModelLoadFailed if the object is invalid."""
     if not isinstance(item, dict):
         raise ModelLoadFailed(f"{shown.place(path)}: every model must be an object.")
     own = {key: item.get(key, "") for key in ("repository", "revision")}
@@ -151,7 +154,7 @@ def _published(item: object, path: Path) -> Published:
 
 
 def _remote_file(name: str, item: Any, model: str, path: Path) -> RemoteFile:
-    """A file from its JSON object. Raises ModelLoadFailed if the object or the local name is invalid."""
+    """Returns a file from its JSON object. Raises ModelLoadFailed if the object or the local name is invalid."""
     try:
         file = RemoteFile(**item)
         fine = file.size >= 0 and _PLAIN_NAME.fullmatch(name) and _PLAIN_PATH.fullmatch(file.path)
@@ -165,12 +168,13 @@ def _remote_file(name: str, item: Any, model: str, path: Path) -> RemoteFile:
 
 
 def _is_lock_of(model: Published, lock: Mapping[str, Any]) -> bool:
-    """Whether a lock file is of this model's repository and revision."""
+    """Whether a lock file belongs to this model's repository and revision."""
     return (lock.get("repository"), lock.get("revision")) == (model.repository, model.revision)
 
 
 def _locked(lock: Mapping[str, Any], path: Path) -> dict[str, str]:
-    """The SHA-256 of each downloaded file, by name. Raises ModelLoadFailed if the lock file does not say them."""
+    """Returns the SHA-256 of each downloaded file, by name. Raises ModelLoadFailed if the lock file does not say
+    them."""
     try:
         return {name: str(file["sha256"]) for name, file in lock["files"].items()}
     except (KeyError, TypeError, AttributeError) as error:

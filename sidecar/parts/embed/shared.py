@@ -1,4 +1,4 @@
-"""The embedding cache of a data folder, opened once per process for all workspaces that use it."""
+"""Opens the embedding cache of a data folder once per process, for all workspaces that use it."""
 
 from __future__ import annotations
 
@@ -31,81 +31,81 @@ class SharedEmbeddingCaches:
         self._open: dict[_Key, tuple[EmbeddingCacheFile, int]] = {}
 
     def open(self, path: Path, model_id: str, dimension: int) -> EmbeddingCacheShare:
-        """A share of the cache, which is opened if nobody has it open or if it is damaged.
+        """Returns a share of the cache. Opens the file if no share of it exists or it is damaged.
 
-        Makes the folder, readable only by its owner. Raises what `EmbeddingCacheFile` raises.
+        Creates the folder, readable only by its owner. Raises the errors of `EmbeddingCacheFile`.
         """
         key = (path, model_id, dimension)
         with self._lock:
-            kept, users = self._open.get(key, (None, 0))
-            if kept is None or kept.damaged:
+            cache, users = self._open.get(key, (None, 0))
+            if cache is None or cache.damaged:
                 _make_folder(path.parent)
-                kept, users = _open(path, model_id, dimension), 0
-            self._open[key] = kept, users + 1
-        return EmbeddingCacheShare(kept, lambda: self._give_back(key, kept))
+                cache, users = _open(path, model_id, dimension), 0
+            self._open[key] = cache, users + 1
+        return EmbeddingCacheShare(cache, lambda: self._give_back(key, cache))
 
-    def _give_back(self, key: _Key, kept: EmbeddingCacheFile) -> None:
+    def _give_back(self, key: _Key, cache: EmbeddingCacheFile) -> None:
         """Takes a share back, and closes the file after the last one."""
         with self._lock:
             known, users = self._open.get(key, (None, 0))
-            if known is not kept:
+            if known is not cache:
                 return  # a new file has replaced this damaged one, which others may still be using
             if users > 1:
-                self._open[key] = kept, users - 1
+                self._open[key] = cache, users - 1
                 return
             del self._open[key]
-        kept.close()
+        cache.close()
 
 
 class EmbeddingCacheShare:
-    """A share of a `EmbeddingCacheFile`, with its methods. Closing it again does nothing."""
+    """A share of an `EmbeddingCacheFile`, with its methods. Closing it again does nothing."""
 
-    def __init__(self, kept: EmbeddingCacheFile, give_back: Callable[[], None]) -> None:
-        self._kept = kept
+    def __init__(self, cache: EmbeddingCacheFile, give_back: Callable[[], None]) -> None:
+        self._cache = cache
         self._give_back = give_back
         self._closed = False
 
     @property
     def store_uuid(self) -> str:
         """See `EmbeddingCacheFile.store_uuid`."""
-        return self._kept.store_uuid
+        return self._cache.store_uuid
 
     @property
     def damaged(self) -> bool:
         """See `EmbeddingCacheFile.damaged`."""
-        return self._kept.damaged
+        return self._cache.damaged
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """See `EmbeddingCacheFile.find`."""
-        return self._kept.find(hashes)
+        return self._cache.find(hashes)
 
     def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
         """See `EmbeddingCacheFile.add`."""
-        return self._kept.add(hashes, vectors)
+        return self._cache.add(hashes, vectors)
 
     def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
         """See `EmbeddingCacheFile.get`."""
-        return self._kept.get(ids)
+        return self._cache.get(ids)
 
     def count(self) -> int:
         """See `EmbeddingCacheFile.count`."""
-        return self._kept.count()
+        return self._cache.count()
 
     def release(self, texts: Callable[[], Iterable[bytes]]) -> int:
         """See `EmbeddingCacheFile.release`."""
-        return self._kept.release(texts)
+        return self._cache.release(texts)
 
     def releases(self) -> int:
         """See `EmbeddingCacheFile.releases`."""
-        return self._kept.releases()
+        return self._cache.releases()
 
     def lost(self, ids: Ids) -> Ids:
         """See `EmbeddingCacheFile.lost`."""
-        return self._kept.lost(ids)
+        return self._cache.lost(ids)
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
         """See `EmbeddingCacheFile.trim`."""
-        return self._kept.trim(max_bytes, referenced)
+        return self._cache.trim(max_bytes, referenced)
 
     def close(self) -> None:
         """Gives the share back."""
@@ -115,8 +115,8 @@ class EmbeddingCacheShare:
 
 
 def _open(path: Path, model_id: str, dimension: int) -> EmbeddingCacheFile:
-    """Opens the file. If that finds it damaged, opens it again, which begins a new one: nothing in it is
-    the only copy.
+    """Opens the file. If it proves damaged, opens it again, which replaces it by a new one; its vectors can be computed
+    again.
     """
     try:
         return EmbeddingCacheFile.open(path, model_id, dimension)
@@ -126,7 +126,7 @@ def _open(path: Path, model_id: str, dimension: int) -> EmbeddingCacheFile:
 
 
 def _make_folder(folder: Path) -> None:
-    """Makes the folder, readable only by its owner. Raises DiskFull or PermissionDenied."""
+    """Creates the folder, readable only by its owner. Raises DiskFull or PermissionDenied."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

@@ -1,7 +1,7 @@
 """Splits identifiers into words before a model's tokeniser sees them.
 
-The models were trained or measured with this. Unlike the tokeniser of the lexical index, it keeps case, stop words and
-word endings, and splits only ASCII identifiers.
+The models were trained or measured with this splitting. Unlike the tokeniser of the lexical index, it keeps case, stop
+words and word endings, and splits only ASCII identifiers.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ def split_identifiers(text: str) -> str:
 # Code repeats its words, so this cache halves the time of the whole split.
 @lru_cache(maxsize=1 << 14)
 def _split_word(word: str) -> str:
-    """The identifier with spaces between its words."""
+    """Returns the identifier with spaces between its words."""
     return _SEAM.sub(" ", word)

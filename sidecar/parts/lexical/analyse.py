@@ -1,8 +1,9 @@
-"""What one parsed file contributes to the lexical index: terms and their counts, without ids and without a database.
+"""Computes what one parsed file contributes to the lexical index: terms and their counts, without ids and without a
+database.
 
-Pure and picklable, so that it can run in another process. Chunk bodies and file fields are kept apart, because ranking
-weighs them in the manner of BM25F (Robertson, Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields",
-2004). A file's body is no field: it is the sum of its chunks' bodies.
+The functions are pure and the results picklable, so that this can run in another process. Chunk bodies and file fields
+are kept apart, because ranking weighs them as BM25F does (Robertson, Zaragoza and Taylor, "Simple BM25 Extension to
+Multiple Weighted Fields", 2004). A file's body is not a field: it is the sum of its chunks' bodies.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ from sidecar.parts.encoded import without_encoded
 from sidecar.parts.lexical.tokens import terms_of, words
 
 LEXICAL_VERSION = 2
-"""Raise this when the same file gives other terms, or when the tables change: an index of another
-version is rebuilt.
+"""Raise this when the same file gives other terms, or when the tables change. An index of another version is rebuilt.
 """
 
 _HEAD_CHARS = 1500
@@ -36,9 +36,8 @@ _DIRECTORIES = 3
 _MOST_COUNTED = 255
 _SIGNED_KINDS = frozenset(("class", "type", "function", "method", "constructor", "macro"))
 _NAMELESS_STEMS = frozenset(("index", "__init__", "mod", "lib", "init", "main", "default", "package"))
-"""Stems that say where a file stands and not what is in it. The name of its folder serves as the name of
-such a file.
-"""
+"""Stems that say what role a file has in its folder and not what is in it. The name of the folder serves as the name of
+such a file. """
 
 
 class Field(IntEnum):
@@ -58,8 +57,8 @@ FIELDS = len(Field)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Bags of terms, one after the other. Bag i holds `terms[starts[i]:starts[i+1]]`, and the same slice of `tfs` has
-    their counts, clipped to 255. `starts` has one item more than there are bags.
+    """Bags of terms, one after the other. Bag i is `terms[starts[i]:starts[i+1]]`, and the same slice of `tfs` has
+    their counts, at most 255. `starts` has one item more than there are bags.
     """
 
     terms: NDArray[np.uint32]
@@ -77,7 +76,7 @@ class DefinitionEntry:
 
 @dataclass(frozen=True, slots=True)
 class FileTerms:
-    """What one file adds to the index. The term numbers in `Counts` are positions in `vocabulary`.
+    """The terms and definitions of one file. The term numbers in `Counts` are positions in `vocabulary`.
 
     `bodies` and `names` have one bag per chunk, `fields` has one per `Field`. `body_lengths` [chunks] and
     `field_lengths` [FIELDS] are lengths in terms, before counts are clipped.
@@ -94,7 +93,7 @@ class FileTerms:
 
 
 def analyse(path: str, parsed: ParsedFile) -> FileTerms:
-    """The terms of every chunk and every field of one file."""
+    """Returns the terms of every chunk and every field of one file."""
     parsed = _without_encoded(parsed)
     vocabulary: dict[str, int] = {}
     context = count_terms(path_context(path))
@@ -114,14 +113,14 @@ def analyse(path: str, parsed: ParsedFile) -> FileTerms:
 
 
 def _without_encoded(parsed: ParsedFile) -> ParsedFile:
-    """The same chunks and comments without encoded data in their texts."""
+    """Returns the same chunks and comments without encoded data in their texts."""
     chunks = tuple(replace(chunk, text=without_encoded(chunk.text)) for chunk in parsed.chunks)
     comments = tuple(replace(comment, text=without_encoded(comment.text)) for comment in parsed.comments)
     return replace(parsed, chunks=chunks, comments=comments)
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each term occurs in `text`."""
+    """Returns how often each term occurs in `text`."""
     counts: dict[str, int] = {}
     for word, times in Counter(words(text)).items():
         for term in terms_of(word):
@@ -131,14 +130,15 @@ def count_terms(text: str) -> dict[str, int]:
 
 @lru_cache(maxsize=1 << 15)
 def is_nameless(path: str) -> bool:
-    """Whether a file's name says where it stands and not what is in it: `index.js`, `mod.rs`, `__init__.py`."""
+    """Whether a file's name says what role it has in its folder and not what is in it: `index.js`, `mod.rs`,
+    `__init__.py`."""
     return path.rpartition("/")[2].partition(".")[0].casefold() in _NAMELESS_STEMS
 
 
 @lru_cache(maxsize=1 << 15)
 def file_stem(path: str) -> str:
-    """The name by which people look for a file: up to its first dot, or the folder's for `mod.rs`, `index.js` and the
-    like.
+    """Returns the name by which people look for a file: its name up to the first dot, or for `mod.rs`, `index.js` and
+    the like the folder's name.
     """
     folders, _, name = path.rpartition("/")
     stem = name.partition(".")[0] or name
@@ -146,18 +146,19 @@ def file_stem(path: str) -> str:
 
 
 def path_context(path: str) -> str:
-    """The words that every chunk of a file gets from its path: the stem twice and the last three folders once."""
+    """Returns the words that every chunk of a file gets from its path: the stem twice and the last three folders
+    once."""
     stem = file_stem(path)
     return f"{stem} {stem} {_directories(path)}"
 
 
 def _directories(path: str) -> str:
-    """The names of the file's last three folders, outermost first."""
+    """Returns the names of the file's last three folders, outermost first."""
     return " ".join(PurePosixPath(path).parts[:-1][-_DIRECTORIES:])
 
 
 def _body_terms(chunk: Chunk, context: dict[str, int]) -> dict[str, int]:
-    """The terms of a chunk: of its text, of the names around it, and of the path (`context`)."""
+    """Returns the terms of a chunk: of its text, of the names around it, and of the path (`context`)."""
     counts = count_terms(f"{' '.join(chunk.enclosing)} {chunk.text}" if chunk.enclosing else chunk.text)
     for term, times in context.items():
         counts[term] = counts.get(term, 0) + times
@@ -165,7 +166,7 @@ def _body_terms(chunk: Chunk, context: dict[str, int]) -> dict[str, int]:
 
 
 def _field_texts(path: str, parsed: ParsedFile) -> tuple[str, ...]:
-    """The text of each field, in the order of `Field`."""
+    """Returns the text of each field, in the order of `Field`."""
     name = PurePosixPath(path).name
     signatures = (d.signature for d in parsed.definitions if d.kind in _SIGNED_KINDS)
     return (
@@ -180,7 +181,7 @@ def _field_texts(path: str, parsed: ParsedFile) -> tuple[str, ...]:
 
 
 def _joined(texts: Iterable[str], limit: int) -> str:
-    """The first `limit` characters of the texts, one text per line."""
+    """Returns the first `limit` characters of the texts, one text per line."""
     kept: list[str] = []
     room = limit
     for text in texts:
@@ -192,7 +193,7 @@ def _joined(texts: Iterable[str], limit: int) -> str:
 
 
 def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
-    """The bags as `Counts`. Adds new terms to `vocabulary`."""
+    """Returns the bags as `Counts`. Adds new terms to `vocabulary`."""
     terms = [vocabulary.setdefault(term, len(vocabulary)) for bag in bags for term in bag]
     tfs = np.array(list(chain.from_iterable(bag.values() for bag in bags)), np.int64)
     starts = np.zeros(len(bags) + 1, np.uint32)
@@ -201,14 +202,14 @@ def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
 
 
 def _lengths(bags: Sequence[dict[str, int]]) -> NDArray[np.uint32]:
-    """The sum of the counts of each bag."""
+    """Returns the sum of the counts of each bag."""
     return np.array([sum(bag.values()) for bag in bags], np.uint32)
 
 
 def _place(definitions: Sequence[Definition], chunks: Sequence[Chunk]) -> Iterable[DefinitionEntry]:
-    """Each definition with the first chunk that holds its start and, if it has one, its second line.
+    """Yields each definition with the chunk that contains its second line, or its only line.
 
-    So a chunk that ends with the first line of a definition does not count as its place.
+    A chunk that ends with the first line of a definition therefore does not count as its place.
     """
     ends = [chunk.end_line for chunk in chunks]
     for definition in definitions:

@@ -1,4 +1,4 @@
-"""Postings as bytes: ascending keys as differences of the smallest width that holds them, then counts.
+"""Encodes postings as bytes: ascending keys as differences, of the smallest width that fits, then counts.
 
 Coding keys as differences (gaps) is the usual compression of postings: Manning, Raghavan and Schütze, "Introduction to
 Information Retrieval" (2008), section 5.3. Layout, little endian: 1 byte width w (1, 2, 4 or 8), 7 bytes first key, n
@@ -22,9 +22,10 @@ _TYPES = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
 
 
 def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
-    """One blob per run. Run i is the slice `[starts[i], starts[i+1])` of `keys` and `tfs`, which have the same length.
+    """Yields one blob per run. Run i is the slice `[starts[i], starts[i+1])` of `keys` and `tfs`, which have the same
+    length.
 
-    The keys of a run ascend, and every run holds at least one.
+    The keys of a run ascend, and every run has at least one.
     """
     if not len(starts) - 1:
         return
@@ -42,7 +43,7 @@ def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
 
 
 def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
-    """The keys and counts of many blobs, one after the other, and how many postings each blob holds.
+    """Returns the keys and counts of many blobs, one blob after the other, and how many postings each blob holds.
 
     Fast for thousands of short blobs; `decode_few` is faster for a few long ones.
     """
@@ -59,12 +60,12 @@ def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
         deltas[places] = np.frombuffer(b"".join(b[_HEADER : _HEADER + n] for b, n in lengths), f"<u{width}")
         tfs[places] = np.frombuffer(b"".join(b[_HEADER + n :] for b, n in lengths), np.uint8)
     running = deltas.cumsum()
-    # Each blob's first delta is 0, so the running sum at its start is what the blobs before it added up to.
+    # Each blob's first delta is 0, so the running sum at its start is the total of the blobs before it.
     return running + np.repeat(firsts - running[starts[:-1]], sizes), tfs, sizes
 
 
 def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
-    """The same as `decode_all`, faster for a few long blobs."""
+    """Returns the same as `decode_all`, faster for a few long blobs."""
     if not blobs:
         return np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64)
     counts = [count(blob) for blob in blobs]
@@ -79,7 +80,8 @@ def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
 
 
 def _places(starts: Ids, chosen: list[int]) -> Ids | slice:
-    """Where the postings of the chosen blobs go: a slice if all blobs are chosen, which is usual, else positions."""
+    """Returns the positions of the chosen blobs' postings in the result; a slice if all blobs are chosen, which is
+    usual."""
     if len(chosen) == len(starts) - 1:
         return slice(None)
     begin = starts[chosen]
@@ -89,5 +91,5 @@ def _places(starts: Ids, chosen: list[int]) -> Ids | slice:
 
 
 def count(blob: bytes) -> int:
-    """How many postings a blob holds; at least one."""
+    """Returns how many postings a blob holds; at least one."""
     return (len(blob) - _HEADER) // (blob[0] + 1)

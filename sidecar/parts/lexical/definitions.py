@@ -1,4 +1,4 @@
-"""Look-ups of definitions and of files by name, in tables beside the inverted index in the same database."""
+"""Stores definitions and file names, in tables beside the inverted index in the same database, and looks them up."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _OF_ONE_NAME = (
     f"SELECT * FROM (SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
 )
 _MOST_NAMES = 100
-"""SQLite takes at most 500 parts of a union in one statement."""
+"""The maximum number of names in one statement. SQLite accepts at most 500 parts of a union."""
 MAX_ROWS_PER_NAME = 400
-"""The most definitions that are read for one name. More of them, for names such as `new` and `run`, tell
-nothing new.
-"""
+"""The maximum number of definitions that are read for one name. For names such as `new` and `run`, more of them add
+nothing. """
 
 
 class DefinitionRow(NamedTuple):
-    """A definition as stored. `chunk_id` is the chunk where it starts; `folded` is its name after `fold_name`."""
+    """A definition as stored. `chunk_id` is the chunk where it starts; `folded` is its name after `fold_name`; lines
+    are 1-based."""
 
     file_id: int
     chunk_id: int
@@ -57,7 +57,7 @@ class DefinitionRow(NamedTuple):
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Makes the tables of this module."""
+    """Creates the tables of this module."""
     for statement in SCHEMA.split(";\n"):
         if statement.strip():
             connection.execute(statement)
@@ -98,24 +98,25 @@ def forget_files(connection: sqlite3.Connection, file_ids: Sequence[int]) -> Non
 
 
 def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> list[DefinitionRow]:
-    """The definitions with these folded names, at most 400 for each name, outermost first."""
+    """Returns the definitions with these folded names, at most `MAX_ROWS_PER_NAME` for each name, outermost first."""
     rows: list[DefinitionRow] = []
     for names in _in_blocks(folded):
         each = " UNION ALL ".join([_OF_ONE_NAME] * len(names))
         values = [value for name in names for value in (name, MAX_ROWS_PER_NAME)]
         found = map(DefinitionRow._make, connection.execute(each, values))
-        # SQL promises no order of the parts of a union, only of the rows within one.
+        # SQL does not promise an order of the parts of a union, only of the rows within a part.
         rows += _in_order_of(names, found, lambda row: row.folded)
     return rows
 
 
 def defined_names(connection: sqlite3.Connection) -> list[str]:
-    """The distinct folded names of all definitions, in order of the alphabet."""
+    """Returns the distinct folded names of all definitions, in alphabetical order."""
     return [name for (name,) in connection.execute("SELECT DISTINCT folded FROM definitions ORDER BY folded")]
 
 
 def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
-    """At most `limit` definitions whose folded name begins with `folded` and is longer, shortest names first."""
+    """Returns at most `limit` definitions whose folded name begins with `folded` and is longer, shortest names
+    first."""
     return _rows(
         connection,
         "folded > ? AND folded < ? ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
@@ -126,7 +127,7 @@ def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limi
 def find_definitions_containing(
     connection: sqlite3.Connection, pieces: Sequence[str], limit: int
 ) -> list[DefinitionRow]:
-    """At most `limit` definitions whose folded name contains every piece, shortest names first.
+    """Returns at most `limit` definitions whose folded name contains every piece, shortest names first.
 
     Reads the whole table. `pieces` must not be empty.
     """
@@ -135,7 +136,7 @@ def find_definitions_containing(
 
 
 def find_definitions_around(connection: sqlite3.Connection, file_id: int, line: int) -> list[DefinitionRow]:
-    """The definitions of a file that contain this line (1-based), outermost first."""
+    """Returns the definitions of a file that contain this line (1-based), outermost first."""
     return _rows(
         connection,
         "file_id = ? AND start_line <= ? AND ? <= end_line ORDER BY start_line, end_line DESC, depth",
@@ -146,7 +147,8 @@ def find_definitions_around(connection: sqlite3.Connection, file_id: int, line: 
 def find_definition_below(
     connection: sqlite3.Connection, file_id: int, line: int, last_line: int
 ) -> DefinitionRow | None:
-    """The first definition of the file that starts below the line and not below `last_line`; None if there is none."""
+    """Returns the first definition of the file that starts below the line and not below `last_line`; None if there is
+    none."""
     found = _rows(
         connection,
         "file_id = ? AND start_line > ? AND start_line <= ? ORDER BY start_line, depth LIMIT 1",
@@ -156,8 +158,8 @@ def find_definition_below(
 
 
 def find_main_definition(connection: sqlite3.Connection, file_id: int) -> DefinitionRow | None:
-    """The definition that a file is most about: the longest of its outermost types, else of its outermost functions and
-    values. Headings and modules of tests are none. None if there is no definition."""
+    """Returns the main definition of a file: the longest of its outermost types, else of its outermost functions and
+    values. Headings and modules of tests do not count. None if there is no definition."""
     found = _rows(
         connection,
         "file_id = ? AND kind != 'section' AND folded NOT IN ('test', 'tests')"
@@ -169,7 +171,7 @@ def find_main_definition(connection: sqlite3.Connection, file_id: int) -> Defini
 
 
 def find_ends(connection: sqlite3.Connection, file_id: int, first_line: int, last_line: int) -> list[int]:
-    """The lines from `first_line` to `last_line` (1-based, inclusive) on which a definition of the file ends,
+    """Returns the lines from `first_line` to `last_line` (1-based, inclusive) on which a definition of the file ends,
     ascending."""
     return [
         line
@@ -182,13 +184,13 @@ def find_ends(connection: sqlite3.Connection, file_id: int, first_line: int, las
 
 
 def _rows(connection: sqlite3.Connection, which: str, values: Sequence[object]) -> list[DefinitionRow]:
-    """The definitions that the rest of a query from its WHERE on selects."""
+    """Returns the definitions that a query selects. `which` is its part after WHERE."""
     found = connection.execute(f"SELECT {_COLUMNS} FROM definitions WHERE {which}", values)
     return list(map(DefinitionRow._make, found))
 
 
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:
-    """`(folded stem, file id)` of the files whose stem is one of these, folded by `fold_name`."""
+    """Returns (folded stem, file id) of the files whose stem is one of these, which are folded by `fold_name`."""
     found: list[tuple[str, int]] = []
     for names in _in_blocks(folded):
         select = f"SELECT folded, file_id FROM file_stems WHERE folded IN ({', '.join('?' * len(names))})"
@@ -197,13 +199,13 @@ def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tu
 
 
 def _in_blocks(folded: Iterable[str]) -> Iterator[list[str]]:
-    """The distinct names in their order, so many at a time as one statement takes."""
+    """Yields the distinct names in their order, at most `_MOST_NAMES` at a time."""
     names = list(dict.fromkeys(folded))
     for start in range(0, len(names), _MOST_NAMES):
         yield names[start : start + _MOST_NAMES]
 
 
 def _in_order_of(names: Sequence[str], rows: Iterable[T], name_of: Callable[[T], str]) -> list[T]:
-    """The rows sorted by the place of their name in `names`; those of one name stay in their order."""
+    """Returns the rows sorted by the place of their name in `names`; rows of the same name stay in their order."""
     places = {name: place for place, name in enumerate(names)}
     return sorted(rows, key=lambda row: places[name_of(row)])

@@ -1,4 +1,4 @@
-"""Finds words in a text: the first place where they follow one another, and an excerpt around it."""
+"""Finds words that follow one another in a text, and cuts out excerpts around them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ DOTS = "..."
 
 
 def find_words(text: str, words: Sequence[str]) -> tuple[int, int] | None:
-    """The start and end of the first place where the words follow one another, with only non-word characters between
-    them, or None.
+    """Returns the start and end, in characters, of the first place where the words follow one another with only
+    non-word characters between them; None if there is none.
 
-    Compares exactly, so the text and the words must have been folded in the same way.
+    The comparison is exact, so the text and the words must have been folded in the same way.
     """
-    # Beginning with the bare word lets `re` skip to it; the word boundaries are checked afterwards.
+    # The pattern begins with the bare word, so that `re` can skip to it. The word boundaries are checked afterwards.
     pattern = re.compile(r"\W+".join(re.escape(word) for word in words))
     for match in pattern.finditer(text):
         start, end = match.span()
@@ -27,7 +27,8 @@ def find_words(text: str, words: Sequence[str]) -> tuple[int, int] | None:
 
 
 def highlights(text: str, folded: str, runs: Iterable[Sequence[str]]) -> list[str]:
-    """One excerpt for each run of words that is found in `folded`: 30 characters on either side, between dots.
+    """Returns one excerpt for each run of words that is found in `folded`: the words and 30 characters on either side,
+    between dots.
 
     At most three excerpts, all different. `folded` is `text` as it was folded for the search.
     """
@@ -47,7 +48,7 @@ def highlights(text: str, folded: str, runs: Iterable[Sequence[str]]) -> list[st
 
 
 def _continues(character: str) -> bool:
-    """Whether a word goes on with this character; combining vowel signs are part of words."""
+    """Whether this character continues a word. Combining vowel signs are part of words."""
     return bool(character) and (
         character == "_" or character.isalnum() or unicodedata.category(character) in {"Mn", "Mc"}
     )

@@ -1,4 +1,4 @@
-"""The lexical index as the engine writes it: the postings and the definitions of a file in one call."""
+"""The lexical index for the engine: each call covers both the postings and the definitions of files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sidecar.parts.lexical.tokens import TOKENS_VERSION
 
 
 class LexicalIndex:
-    """Stateless: every call works in the current transaction of `connection`.
+    """Writes the lexical index. It has no state; every call works in the current transaction of `connection`.
 
-    `version` joins the versions of the analysis and of the tokens; an index of another version is rebuilt.
+    `version` combines the versions of the analysis and of the tokens; an index of another version is rebuilt.
     """
 
     version = LEXICAL_VERSION * 1000 + TOKENS_VERSION
 
     def create_tables(self, connection: sqlite3.Connection) -> None:
-        """Makes the tables of postings and definitions."""
+        """Creates the tables of postings and definitions."""
         postings.create_tables(connection)
         definitions.create_tables(connection)
 
@@ -43,5 +43,5 @@ class LexicalIndex:
         postings.merge_segments(connection, force=force, at_end=at_end)
 
     def merge_at_rest(self) -> RestMerge:
-        """A merge of all sizes in small steps, for when nothing else happens."""
+        """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""
         return RestMerge()

@@ -1,14 +1,14 @@
 """The inverted index on disk: segments of postings in the manifest's SQLite file, written in the manifest's
 transactions.
 
-Each commit writes one segment and never changes an older one. Ids of files and chunks are never used again, so removing
-a file only takes its ids out of the tables `files` and `chunks`. Its postings are then dead: readers mask them, and
-merges drop them. When eight segments are of a similar size, they are merged, so that segments stay few and a posting is
-rarely rewritten (tiered merging, as in Lucene). At the end of a run all small segments become one, because every search
-seeks in each segment.
+Each commit writes one segment and never changes an older one. Ids of files and chunks are never used again, so to
+remove a file it is enough to remove its ids from the tables `files` and `chunks`. Its postings are then dead: readers
+mask them, and merges drop them. When eight segments are of a similar size, they are merged, so that there are few
+segments and a posting is rarely rewritten (tiered merging, as in Lucene). At the end of a run all small segments become
+one, because every search seeks in each segment.
 
-The primary key begins with the segment and not with the term. So a segment is appended and deleted as one stretch of
-the file, and a merge of small segments does not touch the large ones. A query seeks once per segment and term.
+The primary key begins with the segment and not with the term. So a segment is appended and deleted as one range of the
+file, and a merge of small segments does not touch the large ones. A query seeks once per segment and term.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ CREATE TABLE lexical_postings(
 
 MERGE_FACTOR = 8
 MERGE_BUDGET = 3_000_000
-"""The most postings that a merge may rewrite unless it is forced: about a second on one core."""
+"""The maximum number of postings that a merge may rewrite unless it is forced: about a second on one core."""
 _SMALL = 300_000
-"""The most postings that the end of a run may rewrite to leave fewer segments: a tenth of a second on one core."""
+"""The maximum number of postings that the end of a run may rewrite to leave fewer segments: a tenth of a second on one
+core."""
 FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
@@ -59,15 +60,15 @@ _ASKED = 500
 COLUMNS = 3
 
 Entry = tuple[int, Sequence[int], FileTerms]
-"""A file's id, the ids of its chunks in order, and what `analyse` made of it."""
+"""A file's id, the ids of its chunks in order, and the result of `analyse`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where some terms occur: parallel arrays, one term after the other.
+    """The occurrences of some terms, as parallel arrays.
 
-    `places` are positions in the list of terms, `ids` are of chunks (or file id * FIELDS + field), and `tfs` say how
-    often the term occurs there. The ids of one term are in no order, and some may be dead.
+    `places` are positions in the list of terms, ascending; `ids` are ids of chunks (or file id * FIELDS + field); `tfs`
+    are the numbers of occurrences there. The ids of one term are in no order, and some may be dead.
     """
 
     places: Ids
@@ -77,9 +78,10 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class PostingsByTerm:
-    """Where some terms occur: those of term i are `ids[bounds[i]:bounds[i+1]]`, and the same slice of `tfs`.
+    """The occurrences of some terms, by term: those of term i are `ids[bounds[i]:bounds[i+1]]` and the same slice of
+    `tfs`.
 
-    `ids` and `tfs` as in `Postings`. `bounds` has one item more than there are terms.
+    For `ids` and `tfs` see `Postings`. `bounds` has one item more than there are terms.
     """
 
     ids: Ids
@@ -111,17 +113,17 @@ class FoundPostings:
 
     @cached_property
     def bodies_by_term(self) -> PostingsByTerm:
-        """The same as `bodies`, term by term."""
+        """The same as `bodies`, by term."""
         return self._by_term(0)
 
     @cached_property
     def names_by_term(self) -> PostingsByTerm:
-        """The same as `names`, term by term."""
+        """The same as `names`, by term."""
         return self._by_term(1)
 
     @cached_property
     def fields_by_term(self) -> PostingsByTerm:
-        """The same as `fields`, term by term."""
+        """The same as `fields`, by term."""
         return self._by_term(2)
 
     def _column(self, column: int) -> Postings:
@@ -130,21 +132,21 @@ class FoundPostings:
         return Postings(np.repeat(places, sizes), ids, tfs)
 
     def _by_term(self, column: int) -> PostingsByTerm:
-        """Decodes one column, term by term."""
+        """Decodes one column, by term."""
         places, ids, tfs, sizes = self._decoded(column)
         of_terms = np.bincount(places, weights=sizes, minlength=self._terms).astype(np.int64)
         return PostingsByTerm(ids, tfs, np.concatenate([[0], np.cumsum(of_terms)]).astype(np.int64))
 
     def _decoded(self, column: int) -> tuple[Ids, Ids, Tfs, Ids]:
-        """The place in the list of terms of each blob of a column, ascending, the postings of all blobs, one blob after
-        the other, and how many each holds."""
+        """Returns, for the blobs of a column: the place of each in the list of terms, ascending; the ids and counts of
+        all, one blob after the other; and how many postings each holds."""
         rows = [(place, blob) for place, blobs in self._rows if (blob := blobs[column]) is not None]
         return np.array([place for place, _ in rows], np.int64), *decode_few([blob for _, blob in rows])
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Lengths in terms, in ascending order of ids, some of which may be dead. `bodies` has shape [chunks], `fields` has
+    """Lengths in terms, in ascending order of ids, some of which may be dead. `bodies` has shape [chunks], `fields`
     shape [files, FIELDS].
     """
 
@@ -184,19 +186,20 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
 
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
-    """The postings of these terms, which must all be different. Only the first 96 terms are looked up."""
+    """Returns the postings of these terms, which must all be different. Only the first `MOST_TERMS` terms are looked
+    up."""
     return _read(connection, terms, "bodies, names, fields")
 
 
 def most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
-    """At most `MOST_TERMS` of these terms, in their order: all of a short text. Of a longer one the first third, since
-    a text says first what it is about, and of the others those that occur in the index, the rarest first."""
+    """Returns at most `MOST_TERMS` of these terms, in their order. If there are more, it takes the first `MOST_TERMS //
+    3`, because a text begins with what it is about, and of the others the rarest that occur in the index."""
     if len(terms) <= MOST_TERMS:
         return list(terms)
     sizes: dict[str, int] = {}
     for start in range(0, len(terms), _ASKED):
         asked = terms[start : start + _ASKED]
-        # The size of its postings tells how frequent a term is, and SQLite knows it without reading them.
+        # The size of a term's postings grows with its frequency, and SQLite knows it without reading them.
         sizes |= connection.execute(
             "SELECT term, sum(length(bodies)) FROM lexical_postings"
             " WHERE segment IN (SELECT segment FROM lexical_segments) AND bodies IS NOT NULL"
@@ -210,12 +213,12 @@ def most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> list[s
 
 
 def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Postings:
-    """The postings of these terms in the bodies of chunks only; else the same as `read_postings`."""
+    """Returns the same as `read_postings`, but only the postings in the bodies of chunks."""
     return _read(connection, terms, "bodies").bodies
 
 
 def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> FoundPostings:
-    """The postings of these terms in the columns named."""
+    """Returns the postings of these terms in the columns named."""
     places = {term: place for place, term in enumerate(terms[:MOST_TERMS])}
     marks = ",".join("?" * len(places))
     rows = connection.execute(
@@ -228,9 +231,10 @@ def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) ->
 
 
 def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
-    """The lengths of everything in the index, dead or alive. With `after`, only of segments with a chunk id above that.
+    """Returns the lengths of everything in the index, dead or alive. With `after`, only those of segments with a chunk
+    id above that.
 
-    Such a segment may hold older chunks too, because a merge puts old and new ones together.
+    Such a segment may contain older chunks too, because merges join old and new ones.
     """
     columns = "chunk_ids, chunk_lengths, file_ids, field_lengths"
     if after <= 0:
@@ -246,9 +250,9 @@ def merge_segments(
 ) -> int:
     """Merges the segments that are due, without their dead postings. Returns how many segments were merged into one.
 
-    `force` merges all segments. `at_end` says that no more commits follow for now: if nothing is due, more than a few
-    small segments are merged. At most `budget` postings are due, unless more than half of the index is dead. Then all
-    of it is rewritten, which costs less than the changes that made it so.
+    `force` merges all segments. `at_end` says that no more commits follow for now: if no segments are due, the small
+    ones are merged if there are more than a few. At most `budget` postings are rewritten, unless more than half of the
+    index is dead. Then all of it is rewritten, which takes less time than the changes that caused this.
 
     An id is alive if it is in the table `files` or `chunks` of the same transaction.
     """
@@ -291,12 +295,12 @@ class Flat:
 
 
 def _flatten(counts: Counts, numbers: Ids, keys: Ids) -> Flat:
-    """The postings of bags of terms. `numbers` gives the new number of each term, `keys` the key of each bag."""
+    """Returns the postings of bags of terms. `numbers` has the new number of each term, `keys` the key of each bag."""
     return Flat(numbers[counts.terms], np.repeat(keys, counts.starts[1:] - counts.starts[:-1]), counts.tfs)
 
 
 def _join(parts: Sequence[Flat]) -> Flat:
-    """Several postings as one."""
+    """Joins several postings into one."""
     return Flat(
         np.concatenate([p.terms for p in parts]),
         np.concatenate([p.keys for p in parts]),
@@ -305,18 +309,19 @@ def _join(parts: Sequence[Flat]) -> Flat:
 
 
 def _where(flat: Flat, mask: NDArray[np.bool_]) -> Flat:
-    """The postings where the mask is true."""
+    """Returns the postings where the mask is true."""
     return flat if mask.all() else Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
 
 
 def alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
-    """The postings of this column that are of these chunks or, in the last column, of these files; ids ascend."""
+    """Returns the postings of this column that belong to these chunks or, in the last column, to these files. Both
+    arrays of ids must ascend."""
     in_files = column == COLUMNS - 1
     return _where(flat, _contains(files, flat.keys // FIELDS) if in_files else _contains(chunks, flat.keys))
 
 
 def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
-    """Which of `ids` are in `sorted_ids`, as a mask."""
+    """Returns a mask, shape [ids]: which of `ids` are in `sorted_ids`."""
     if not len(sorted_ids):
         return np.zeros(len(ids), bool)
     at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
@@ -324,7 +329,7 @@ def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
 
 
 def unpack(blobs: Sequence[tuple[int, bytes]]) -> Flat:
-    """The postings in blobs, each given with its term's number."""
+    """Decodes blobs, each given with its term's number."""
     if not blobs:
         return Flat(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
     keys, tfs, sizes = decode_all([blob for _, blob in blobs])
@@ -332,7 +337,7 @@ def unpack(blobs: Sequence[tuple[int, bytes]]) -> Flat:
 
 
 def runs(flat: Flat) -> Iterator[tuple[int, bytes]]:
-    """The number and the encoded postings of every term that has any."""
+    """Yields the number and the encoded postings of every term that has any."""
     if not len(flat.terms):
         return
     order = np.lexsort((flat.keys, flat.terms))
@@ -360,7 +365,7 @@ def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Seque
 
 
 def next_segment(connection: sqlite3.Connection) -> int:
-    """A number that no segment has, listed or not."""
+    """Returns a number that no segment has, listed or not."""
     (highest,) = connection.execute(
         "SELECT max(coalesce((SELECT max(segment) FROM lexical_segments), 0),"
         " coalesce((SELECT max(segment) FROM lexical_postings), 0))"
@@ -369,7 +374,7 @@ def next_segment(connection: sqlite3.Connection) -> int:
 
 
 def insert_segment(connection: sqlite3.Connection, segment: int, postings: int, lengths: Lengths) -> None:
-    """Lists a segment: from now on readers see its postings, of which there are so many."""
+    """Lists a segment, so that readers see its postings from now on. `postings` is their number."""
     connection.execute(
         "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
         (
@@ -384,7 +389,7 @@ def insert_segment(connection: sqlite3.Connection, segment: int, postings: int, 
 
 
 def _lengths(rows: sqlite3.Cursor) -> Lengths:
-    """The lengths in several segments, in ascending order of ids."""
+    """Returns the lengths in several segments, in ascending order of ids."""
     blobs = rows.fetchall()
 
     def column(index: int, kind: str) -> NDArray[np.generic]:
@@ -401,13 +406,13 @@ def _lengths(rows: sqlite3.Cursor) -> Lengths:
 
 
 def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
-    """The lengths in these segments, dead or alive."""
+    """Returns the lengths in these segments, dead or alive."""
     columns, marks = "chunk_ids, chunk_lengths, file_ids, field_lengths", ",".join(map(str, segments))
     return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
 
 
 def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
-    """The lengths of these chunks and files, given in ascending order."""
+    """Returns the lengths of these chunks and files, given in ascending order."""
     of_chunks, of_files = _contains(chunks, lengths.chunk_ids), _contains(files, lengths.file_ids)
     return Lengths(
         lengths.chunk_ids[of_chunks], lengths.bodies[of_chunks], lengths.file_ids[of_files], lengths.fields[of_files]
@@ -415,7 +420,7 @@ def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
 
 
 def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
-    """The lengths of what is alive in these segments."""
+    """Returns the lengths of the chunks and files in these segments that are alive."""
     lengths = lengths_in(connection, segments)
     return lengths_of(
         lengths, _alive(connection, "chunks", lengths.chunk_ids), _alive(connection, "files", lengths.file_ids)
@@ -423,7 +428,7 @@ def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> L
 
 
 def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
-    """The ids in the table that lie between the first and the last of `ids`, ascending."""
+    """Returns the ids in the table that lie between the first and the last of `ids`, ascending."""
     if not len(ids):
         return ids
     rows = connection.execute(
@@ -433,8 +438,8 @@ def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
 
 
 def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
-    """The segments to merge: the smallest of the lowest tier that has at least `MERGE_FACTOR` of them, within the
-    budget.
+    """Returns the segments to merge: the smallest ones, within the budget, of the lowest tier that has at least
+    `MERGE_FACTOR` segments.
 
     The sizes in a tier differ by less than a factor of 8. Empty if no tier has enough segments, or if not even two fit
     the budget.
@@ -452,7 +457,7 @@ def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
 
 
 def _small(sizes: Sequence[tuple[int, int]]) -> list[int]:
-    """The smallest segments, as many as hold `_SMALL` postings together; empty if these are only a few."""
+    """Returns the smallest segments that together have at most `_SMALL` postings; empty if these are only a few."""
     group = sorted(sizes, key=lambda row: row[1])
     within = sum(total <= _SMALL for total in accumulate(postings for _, postings in group))
     return [segment for segment, _ in group[:within]] if within > FEW_SEGMENTS else []

@@ -1,6 +1,6 @@
 """The query language of document indexes: `word`, `+word`, `-word` and `"several words"`.
 
-Parses only: `tfidf.Tokenizer` says what a word is to an index, and the caller matches documents.
+It only parses: `tfidf.Tokenizer` defines the words of an index, and the caller matches documents.
 
 >>> parse_query('+python "machine learning" -java guide')
 ParsedQuery(terms=('guide',), must=('python',), must_not=('java',), phrases=('machine learning',))
@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 
 from sidecar.parts.lexical.tokens import words
 
-# Phrases match first: a word ends where a closed pair of quotes begins. A quote without its pair is an ordinary
-# character.
+# Phrases match first: a word ends where a closed pair of quotes begins. A single quote mark is an ordinary character.
 _PIECE = re.compile(r'(?<!\S)([+-])"([^"]*)"|"([^"]*)"|((?:(?!"[^"]*")\S)+)')
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One word, or several in a row, that a document may hold. A document without a `required` clause does not match;
+    """One word, or several in a row, to be found in a document. A document without a `required` clause does not match;
     the other clauses only raise the score.
     """
 
@@ -32,8 +31,8 @@ class Clause:
 class ParsedQuery:
     """The parts of a query as typed, without their operators.
 
-    `wanted` holds terms, must and phrases together, in the order of the query. A part of `must_not` may be several
-    words in a row (`-"old draft"`).
+    `wanted` has terms, must and phrases together, in the order of the query. A part of `must_not` may be several words
+    in a row (`-"old draft"`).
     """
 
     terms: tuple[str, ...] = ()
@@ -44,12 +43,12 @@ class ParsedQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the query holds no words."""
+        """Whether the query contains no words."""
         return not self.wanted and not self.must_not
 
 
 def parse_query(text: str) -> ParsedQuery:
-    """The parts of a query. Every text is a valid query: an operator without a word is ignored."""
+    """Parses a query. Every text is a valid query: an operator without a word is ignored."""
     found: dict[str, list[str]] = {"terms": [], "must": [], "must_not": [], "phrases": []}
     wanted: list[Clause] = []
     for sign, signed, quoted, word in _PIECE.findall(text):
@@ -63,7 +62,7 @@ def parse_query(text: str) -> ParsedQuery:
 
 
 def _kind_of(sign: str, phrase: str, word: str) -> tuple[str, str]:
-    """The field of `ParsedQuery` to which a piece belongs, and its text without operator."""
+    """Returns the field of `ParsedQuery` to which a piece belongs, and its text without operator."""
     if not word:
         return ("must_not" if sign == "-" else "phrases"), phrase.strip()
     if word[0] not in "+-":

@@ -1,8 +1,9 @@
-"""Merges segments of the lexical index while nothing else happens: all sizes, in steps of about a tenth of a second.
+"""Merges segments of the lexical index of all sizes while the workspace is at rest, in steps of about a tenth of a
+second.
 
-The merged segment is written under a number that `lexical_segments` does not list yet, which no reader sees. The last
-step lists it in place of its sources, whose postings are then deleted in steps as well. An end in between leaves rows
-of segments that are not listed; whoever merges next deletes them first.
+The merged segment is written under a number that `lexical_segments` does not list yet, so no reader sees it. The last
+step lists it in place of its sources, whose postings are then deleted in steps as well. A merge that ends early leaves
+rows of segments that are not listed; the next merge deletes them first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sidecar.parts.lexical.postings import (
 )
 
 ROWS = 4_000
-"""Rows of postings (a term in a segment) that one step reads, or deletes."""
+"""The number of rows of postings (one term in one segment) that one step reads or deletes."""
 _MUCH_LARGER = 2
 _RESERVED = ""
 """A term that no text has. Its row keeps the number of a segment that is being written."""
@@ -37,8 +38,8 @@ _Row = tuple[str, bytes | None, bytes | None, bytes | None]
 
 @dataclass
 class _Job:
-    """One merge. `chunks` and `files` are the ids of what was alive when it began, as far as they are read; `after` is
-    the last term that is written."""
+    """One merge. `chunks` and `files` are the ids that are alive, as far as they have been read (`all_read`: all of
+    them); `after` is the last term that has been written, and `postings` their number so far."""
 
     sources: Sequence[int]
     target: int
@@ -49,7 +50,7 @@ class _Job:
     postings: int = 0
 
     def read(self, connection: sqlite3.Connection, most: int) -> None:
-        """Reads at most so many more ids of what is alive, of files once those of chunks are read."""
+        """Reads at most `most` further ids that are alive: first those of chunks, then those of files."""
         more = _ids_after(connection, "chunks", self.chunks, most)
         self.chunks = np.append(self.chunks, more)
         if not len(more):
@@ -59,8 +60,8 @@ class _Job:
 
 
 class RestMerge:
-    """Not thread-safe. Every step works in the caller's transaction; other transactions may write and merge between two
-    steps. After a transaction that was rolled back, go on with another `RestMerge`."""
+    """The merge, step by step. Not thread-safe. Every step works in the caller's transaction; other transactions may
+    write and merge between two steps. After a rolled back transaction, continue with a new `RestMerge`."""
 
     def __init__(self, rows: int = ROWS) -> None:
         self._rows = rows
@@ -72,9 +73,9 @@ class RestMerge:
         return len(listed) > FEW_SEGMENTS or not listed.issuperset(_stored(connection))
 
     def step(self, connection: sqlite3.Connection) -> bool:
-        """Does a part of what there is to do; False if there was nothing."""
+        """Does a part of the remaining work. Returns False if there was none."""
         if self._job is not None and not _listed(connection).issuperset(self._job.sources):
-            self._job = None  # somebody has merged one of its sources: what it has written is now left over
+            self._job = None  # another merge has taken one of its sources, so its rows have to be deleted
         if self._sweep(connection):
             return True
         if self._job is None:
@@ -88,7 +89,7 @@ class RestMerge:
         return True
 
     def _sweep(self, connection: sqlite3.Connection) -> bool:
-        """Deletes some postings of a segment that is not listed; False if there is none."""
+        """Deletes some postings of a segment that is not listed. Returns False if there is none."""
         listed, current = _listed(connection), self._job.target if self._job is not None else None
         for segment in _stored(connection):
             if segment not in listed and segment != current:
@@ -102,7 +103,7 @@ class RestMerge:
         return False
 
     def _write(self, connection: sqlite3.Connection, job: _Job) -> bool:
-        """Writes the next terms of the merged segment; False once it has taken the place of its sources."""
+        """Writes the next terms of the merged segment. Returns False once it has replaced its sources."""
         rows = self._next_rows(connection, job)
         if not rows:
             _finish(connection, job)
@@ -123,7 +124,8 @@ class RestMerge:
         return True
 
     def _next_rows(self, connection: sqlite3.Connection, job: _Job) -> list[_Row]:
-        """The rows of the next terms in all sources, by term: all rows of each term, at least one term."""
+        """Returns the rows of the next terms in all sources, sorted by term: all rows of each term, and at least one
+        term."""
         each = max(1, self._rows // len(job.sources))
         found: list[_Row] = []
         ends: list[str] = []
@@ -141,7 +143,7 @@ class RestMerge:
 
 
 def _begin(connection: sqlite3.Connection) -> _Job | None:
-    """Starts the next merge, if one is due; reserves its number."""
+    """Starts the next merge and reserves its number; None if no merge is due."""
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
     sources = _due(sizes)
     if not sources:
@@ -152,8 +154,9 @@ def _begin(connection: sqlite3.Connection) -> _Job | None:
 
 
 def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
-    """The segments to merge next, of (segment, size) with the smallest first: none while they are few; else the two
-    smallest, and all that are not much larger than those before them together."""
+    """Returns the segments to merge next. `sizes` are (segment, number of postings), the smallest first. The result is
+    empty if there are few segments; else it is the two smallest, and the following ones as long as each is not much
+    larger than those before it together."""
     if len(sizes) <= FEW_SEGMENTS:
         return []
     chosen = [segment for segment, _ in sizes[:2]]
@@ -177,13 +180,13 @@ def _finish(connection: sqlite3.Connection, job: _Job) -> None:
 
 
 def _alive(rows: Sequence[_Row], terms: dict[str, int], column: int, job: _Job) -> Flat:
-    """The postings of one column of these rows, of what is alive. `terms` are the numbers of the terms."""
+    """Returns the living postings of one column of these rows. `terms` has the numbers of the terms."""
     flat = unpack([(terms[term], blob) for term, *blobs in rows if (blob := blobs[column]) is not None])
     return alive_in(column, flat, job.chunks, job.files)
 
 
 def _ids_after(connection: sqlite3.Connection, table: str, known: Ids, most: int) -> Ids:
-    """The next ids in a table, at most so many."""
+    """Returns at most `most` ids of a table that follow the known ones, ascending."""
     last = int(known[-1]) if len(known) else 0
     rows = connection.execute(f"SELECT id FROM {table} WHERE id > ? ORDER BY id LIMIT ?", (last, most)).fetchall()
     return np.array([row[0] for row in rows], np.int64)
@@ -194,7 +197,7 @@ def _listed(connection: sqlite3.Connection) -> set[int]:
 
 
 def _stored(connection: sqlite3.Connection) -> list[int]:
-    """The segments that have postings, found without reading these."""
+    """Returns the segments that have postings, found without reading the postings."""
     found: list[int] = []
     select = "SELECT min(segment) FROM lexical_postings WHERE segment > ?"
     while (segment := connection.execute(select, (found[-1] if found else -1,)).fetchone()[0]) is not None:

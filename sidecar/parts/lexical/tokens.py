@@ -1,8 +1,7 @@
-"""Words and terms: what the lexical index stores, and what a query is made of.
+"""Splits texts and queries into the words and terms of the lexical index.
 
-A *word* is a run of letters, digits and underscores as it stands in the text. Its *terms* are what it is found by: the
-whole identifier (lower case, without underscores and accents) and its parts, stemmed. Counting and scoring happen
-elsewhere.
+A *word* is a run of letters, digits and underscores as it is in the text. A search finds it by its *terms*: the whole
+identifier (lower case, without underscores and accents) and its parts, stemmed. Counting and scoring happen elsewhere.
 
 >>> terms_of("parse_HTTPRequests")
 ('parsehttprequests', 'pars', 'http', 'request')
@@ -19,15 +18,16 @@ from itertools import pairwise
 import snowballstemmer
 
 TOKENS_VERSION = 2
-"""Raise this when the same text gives other terms: an index of another version is rebuilt."""
+"""Raise this when the same text gives other terms. An index of another version is rebuilt."""
 
 MAX_WORD = 64
-"""Longer ASCII words are encoded bytes and not language. In other scripts, a run of Han may be a whole sentence."""
+"""The maximum length of an ASCII word: longer ones are encoded bytes. It does not apply to other scripts, in which a
+word without spaces may be a whole sentence."""
 _MAX_NUMBER = 6
 
 _ID = re.compile(r"(?=[0-9]*[a-fA-F])[0-9a-fA-F]+")
 _ID_LENGTHS = frozenset((8, 12, 32, 40))
-"""Of the long parts of a UUID, of a UUID without dashes, and of a commit id."""
+"""The lengths of the long parts of a UUID, of a UUID without dashes, and of a commit id."""
 
 _STOP = """
     a an and are as at be been but by can could did do does for from get gets had has have how i if in into is it its
@@ -35,9 +35,8 @@ _STOP = """
     using via was we were what when where which while who why will with would you your between
 """
 STOP_WORDS = frozenset(_STOP.split())
-"""Removed from queries only. Those that are keywords (`for`, `if`, `with`) are too frequent to tell files
-apart anyway.
-"""
+"""Words that are removed from queries only. Those that are keywords (`for`, `if`, `with`) are too frequent to
+distinguish files anyway. """
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -50,32 +49,35 @@ _UNSPACED = re.compile(
 
 
 def words(text: str) -> list[str]:
-    """The words of `text` in order, as written."""
+    """Returns the words of `text` in order, as written."""
     return _WORD.findall(text) if text.isascii() else _word_with_marks().findall(text)
 
 
 def places(text: str) -> list[tuple[int, int, str]]:
-    """The words of `text` as (start, end, word), with positions in characters."""
+    """Returns the words of `text` as (start, end, word), with positions in characters."""
     pattern = _WORD if text.isascii() else _word_with_marks()
     return [(*match.span(), match.group()) for match in pattern.finditer(text)]
 
 
 @lru_cache(maxsize=1)
 def _word_with_marks() -> re.Pattern[str]:
-    r"""Like `\w+`, but without breaking Indic, Arabic or Thai words at their vowel signs, as Python's `\w` does."""
+    r"""Returns a pattern like `\w+` that does not break Indic, Arabic or Thai words at their vowel signs, as Python's
+    `\w` does."""
     marks = [c for c in map(chr, range(0x300, 0x1200)) if unicodedata.category(c) in ("Mn", "Mc")]
     return re.compile(rf"[\w{''.join(marks)}\u3099\u309a]+")
 
 
 @lru_cache(maxsize=1 << 16)
 def terms_of(word: str) -> tuple[str, ...]:
-    """The distinct terms of one word, the whole identifier first; empty for a word that is not worth indexing."""
+    """Returns the distinct terms of one word, the whole identifier first; empty for a word that is not worth
+    indexing."""
     if not word.isascii():
         return _terms_of_unicode(word)
     if len(word) > MAX_WORD:
         return ()
     if word[0] in "0123456789":
-        # Dates, ports, `3d`, commit ids and parts of UUIDs are searched for; hexadecimal tables and digests are not.
+        # People search for dates, ports, `3d`, commit ids and parts of UUIDs, but not for hexadecimal tables and
+        # digests.
         return (word.lower(),) if 1 < len(word) <= _MAX_NUMBER or _is_id(word) else ()
     if word.islower() and word.isalpha():
         return (stem(word),)
@@ -86,7 +88,7 @@ def terms_of(word: str) -> tuple[str, ...]:
 
 
 def _stem_of_part(part: str) -> str:
-    # No suffix is made of digits. A table has thousands of numbers, and the stemmer takes longer than all the rest.
+    # Numbers are not stemmed: a table has thousands of them, and the stemmer would take longer than everything else.
     return part if part.isdigit() else stem(part.lower())
 
 
@@ -95,7 +97,7 @@ def _is_id(word: str) -> bool:
 
 
 def whole_term(word: str) -> str:
-    """The first term of a word, which is the whole identifier; empty for a word that is not worth indexing.
+    """Returns the first term of a word, which is the whole identifier; empty for a word that is not worth indexing.
 
     Faster than `terms_of`, because it does not stem the parts.
     """
@@ -106,7 +108,8 @@ def whole_term(word: str) -> str:
 
 
 def _terms_of_unicode(word: str) -> tuple[str, ...]:
-    """The terms of a word outside ASCII. A script without spaces gives overlapping pairs of characters (bigrams)."""
+    """Returns the terms of a word outside ASCII. A script without spaces gives overlapping pairs of characters
+    (bigrams)."""
     folded = fold_accents(word)
     if folded.isascii():
         return terms_of(folded) if folded else ()
@@ -122,20 +125,20 @@ def _terms_of_unicode(word: str) -> tuple[str, ...]:
 
 
 def _camel_parts(word: str) -> list[str]:
-    """The parts of a camel-cased word in any script; empty if it has only one."""
+    """Returns the parts of a camel-cased word in any script; empty if it has only one."""
     cuts = [i for i in range(1, len(word)) if word[i].isupper() and not word[i - 1].isupper()]
     bounds = [0, *cuts, len(word)]
     return [word[a:b].casefold() for a, b in pairwise(bounds)] if cuts else []
 
 
 def _distinct(*terms: str) -> tuple[str, ...]:
-    """The terms in order, without empty and repeated ones."""
+    """Returns the terms in order, without empty and repeated ones."""
     return tuple(dict.fromkeys(term for term in terms if term))
 
 
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
-    """The Snowball English stem of a lower-case word (Porter2, https://snowballstem.org).
+    """Returns the Snowball English stem of a lower-case word (Porter2, https://snowballstem.org).
 
     Words of one or two letters and words outside ASCII stay as they are.
     """
@@ -152,13 +155,14 @@ def fold_accents(text: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """The form that the spellings of one identifier share: `parse_request`, `parseRequest`, `ParseRequest`."""
+    """Returns the form that all spellings of one identifier share: `parserequest` for `parse_request`, `parseRequest`
+    and `ParseRequest`."""
     folded = name if name.isascii() else fold_accents(name)
     return folded.replace("_", "").replace("-", "").casefold()
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """The distinct terms of a query in order, without stop words unless it holds nothing else."""
+    """Returns the distinct terms of a query in order, without stop words unless it has no other words."""
     found = words(text)
     content = [word for word in found if word.lower() not in STOP_WORDS] or found
     return tuple(dict.fromkeys(term for word in content for term in terms_of(word)))

@@ -1,6 +1,6 @@
-"""Takes the postings of chosen chunks and files out of an index, numbered from 1, and puts such postings into an empty
-index as one segment. Blobs are those of `codec`; what comes from elsewhere is checked before it is stored.
-"""
+"""Takes the postings of chosen chunks and files out of an index, renumbered without gaps, and puts such postings into
+an index as one more segment. Blobs have the format of `codec`. Postings from elsewhere are checked before they are
+stored."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LONGEST_TERM = 1_000
 
 
 class WrongPostings(ValueError):
-    """Postings from elsewhere are not what postings must be."""
+    """Postings from elsewhere are not valid."""
 
 
 class Before(NamedTuple):
-    """How many chunks and files come before the first one of these: their numbers begin one above."""
+    """The numbers of chunks and files that the index already has; the new ones are numbered from there on."""
 
     chunks: int = 0
     files: int = 0
@@ -40,7 +40,7 @@ NOTHING = Before()
 
 @dataclass(frozen=True, slots=True)
 class TermBlock:
-    """Some terms in ascending order, and for each of `COLUMNS` the blobs that are parallel to them; b"" for none."""
+    """Some terms in ascending order, and for each of `COLUMNS` their blobs, parallel to the terms; b"" for none."""
 
     terms: list[str]
     columns: list[list[bytes]]
@@ -57,8 +57,8 @@ class WholeLengths:
 def take_out(
     connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids, before: Before = NOTHING
 ) -> Iterator[TermBlock]:
-    """The postings of these chunks and files, in blocks. Both arrays ascend; the id at position i becomes i + 1, and
-    more by what comes before."""
+    """Yields the postings of these chunks and files, in blocks. Both arrays must ascend. The id at position i becomes
+    `before` + i + 1."""
     terms = [t for (t,) in connection.execute("SELECT DISTINCT term FROM lexical_postings ORDER BY term")]
     segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
     marks = ",".join(map(str, segments))
@@ -81,7 +81,7 @@ def take_out(
 
 
 def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, first: int, step: int) -> dict[int, bytes]:
-    """The postings whose id (key // step) is in `ids`, grouped by their term's position."""
+    """Returns the postings whose id (key // step) is in `ids`, renumbered, as one blob by the term's position."""
     if not blobs or not len(ids):
         return {}
     keys, tfs, sizes = decode_all([blob for _, blob in blobs])
@@ -99,7 +99,7 @@ def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, first: int, step: in
 
 
 def lengths_of(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> WholeLengths:
-    """The lengths of these chunks and files, which ascend; 0 for a file without chunks."""
+    """Returns the lengths of these chunks and files, whose ids must ascend; 0 for a file without chunks."""
     bodies = np.zeros(len(chunk_ids), np.uint32)
     fields = np.zeros((len(file_ids), FIELDS), np.uint32)
     columns = "chunk_ids, chunk_lengths, file_ids, field_lengths"
@@ -124,9 +124,9 @@ def put_in(
     with_chunks: Ids,
     before: Before = NOTHING,
 ) -> None:
-    """Writes the postings as one more segment of an index that consists of what comes `before`. `with_chunks` are the
-    places, from 0, of the files that have chunks. Raises WrongPostings; the caller's transaction must then be rolled
-    back."""
+    """Writes the postings as one more segment of an index that has as many chunks and files as `before` says.
+    `with_chunks` are the positions, from 0, of the new files that have chunks. Raises WrongPostings; the caller must
+    then roll the transaction back."""
     bodies, files = (before.chunks, len(lengths.bodies)), (before.files, len(lengths.fields))
     last, postings = "", 0
     segment = next_segment(connection)
@@ -164,8 +164,8 @@ def _check_terms(terms: Sequence[str], last: str) -> str:
 
 
 def _check_blobs(blobs: Sequence[bytes], before: int, many: int, step: int) -> int:
-    """How many postings the blobs hold. Raises WrongPostings unless the keys of each ascend and stand for the `many`
-    numbers that follow `before`."""
+    """Returns how many postings the blobs hold. Raises WrongPostings unless the keys of each blob ascend and belong to
+    the `many` numbers after `before`."""
     if not blobs:
         return 0
     for blob in blobs:

@@ -1,8 +1,8 @@
-"""Secrets in a file's text: which files are withheld whole, and which values are masked in the text of the others.
+"""Finds secrets in a file's text. Some files are withheld whole; in the others the secret values are masked.
 
-Prefers precision: code that mentions a pattern, a placeholder or a documented example key keeps its text. Never repeats
-a secret. `names` judges by the name alone and is all that the walk needs; `rules` needs a library. Reading files, and
-what happens to a withheld file, are up to the caller.
+The rules prefer precision: code that mentions a pattern, a placeholder or a documented example key keeps its text.
+Messages never repeat a secret. `names` judges by the name alone and is all that the walk needs; `rules` needs a
+library. The caller reads files and decides what happens to a withheld one.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from sidecar.parts.secrets.names import secret_name
 from sidecar.shown import count
 
 RULES_VERSION = 1
-"""Raise this when the rules change: an index made with other rules is rebuilt."""
+"""Raise this when the rules change. An index made with other rules is rebuilt."""
 MOST_MASKED = 4
-"""A file with more values than these is withheld: it is made to hold secrets, and did not get one by accident."""
+"""A file with more secret values than this is withheld, because its purpose is to hold secrets."""
 MASK = "*"
 _MOST_REPORTED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SecretScan:
-    """What was found in a file.
+    """The result of examining a file.
 
-    `withheld` says why the whole file is withheld; empty if it is not. `text` is what may be kept, with the length and
-    the lines of the original, or empty if the file is withheld. `masked` counts the masked places. `reasons` say where
-    the first eight of these are and what they look like: `line 3: a GitHub token`.
+    `withheld` says why the whole file is withheld; empty if it is not. `text` is the text with masked values, which has
+    the length and the lines of the original; empty if the file is withheld. `masked` counts the masked places.
+    `reasons` say where the first eight of these are and what they look like: `line 3: a GitHub token`.
     """
 
     withheld: str
@@ -37,7 +37,7 @@ class SecretScan:
 
 
 def examine(path: str, text: str) -> SecretScan:
-    """What may be kept of a file's text. Judges the name first, then the text."""
+    """Examines a file: first its name, then its text."""
     named = secret_name(path)
     if named:
         return SecretScan(f"by name: {named}", "")
@@ -61,12 +61,12 @@ def examine(path: str, text: str) -> SecretScan:
 
 
 def _line(text: str, place: int) -> int:
-    """The line of a position in the text, 1-based."""
+    """Returns the line of a position in the text, 1-based."""
     return text.count("\n", 0, place) + 1
 
 
 def _everywhere(text: str, values: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
-    """Every place where one of the values occurs, even where nothing around it would give it away."""
+    """Yields every place where one of the values occurs, even if nothing around it shows that it is a secret."""
     for value, name in values.items():
         at = text.find(value)
         while at >= 0:

@@ -1,7 +1,7 @@
-"""Whether a value looks like a generated key. It is measured by its own alphabet, so that 32 hexadecimal digits count
-in full.
+"""Judges whether a value looks like a generated key. Its entropy is compared with that of its own alphabet, so that 32
+hexadecimal digits count as fully random.
 
-`places` and `rules` know where a value stands and which forms keys have.
+`places` and `rules` define where secret values stand and which forms keys have.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def is_placeholder(value: str) -> bool:
 
 
 def entropy(value: str) -> float:
-    """Shannon entropy in bits per character (Shannon, "A Mathematical Theory of Communication", 1948); 0 for an empty
-    value.
+    """Returns the Shannon entropy in bits per character (Shannon, "A Mathematical Theory of Communication", 1948); 0
+    for an empty value.
     """
     counts = Counter(value)
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
@@ -62,7 +62,7 @@ def entropy(value: str) -> float:
 def is_spread(value: str) -> bool:
     """Whether the characters differ about as much as random ones would, for a value of this length and alphabet.
 
-    Asks for three quarters of the greatest possible entropy.
+    They must have three quarters of the greatest possible entropy.
     """
     alphabet = (
         16 if _HEX.fullmatch(value) or _UUID.fullmatch(value) else 36 if value in (value.lower(), value.upper()) else 62
@@ -71,7 +71,7 @@ def is_spread(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Whether the value mixes letters and digits as no name, path, version or call does."""
+    """Whether the value mixes letters and digits unlike any name, path, version or call."""
     if is_placeholder(value) or _CODE.search(value) or not is_spread(value):
         return False
     if _UUID.fullmatch(value) or _HEX.fullmatch(value):
@@ -82,7 +82,7 @@ def looks_random(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """The last test of `looks_random`, for a value that is no UUID, no hexadecimal number and not like a path."""
+    """Returns the last test of `looks_random`, for a value that is not a UUID, a hexadecimal number or like a path."""
     words, piece = _share_of_word_pairs(value), _mean_piece(value)
     if not any(c.isalpha() for c in value):
         return False
@@ -97,21 +97,21 @@ def _is_mixed(value: str) -> bool:
 
 
 def _mean_piece(value: str) -> float:
-    """The mean number of letters per word, if each capital begins a word: four or more in names, two or three by
-    chance.
+    """Returns the mean number of letters per word, if each capital begins a word: four or more in names, two or three
+    in random letters.
     """
     pieces = _PIECE.findall(value)
     return sum(map(len, pieces)) / len(pieces) if pieces else 0.0
 
 
 def _share_of_word_pairs(value: str) -> float:
-    """The share (0 to 1) of the letter pairs that are frequent in words; 0 if there are fewer than three pairs."""
+    """Returns the share (0 to 1) of letter pairs that are frequent in words; 0 if there are fewer than three pairs."""
     lowered = value.lower()
     pairs = [a + b for a, b in pairwise(lowered) if a.isalpha() and b.isalpha()]
     return sum(pair in _PAIRS for pair in pairs) / len(pairs) if len(pairs) > 2 else 0.0
 
 
 def _changes(value: str) -> int:
-    """How often a digit follows a letter or a letter follows a digit."""
+    """Returns how often a digit follows a letter or a letter follows a digit."""
     kinds = [c.isdigit() for c in value if c.isalnum()]
     return sum(a != b for a, b in pairwise(kinds))

@@ -1,4 +1,4 @@
-"""Files that hold secrets according to their name. Such a file is withheld whole and never opened.
+"""Recognises files that hold secrets by their name. Such a file is withheld whole and never opened.
 
 `rules` judges the text of all other files.
 """
@@ -74,7 +74,8 @@ _ANY_PATH = re.compile("|".join(f"(?:.*/)?{translate(glob)}" for glob, _ in _PAT
 
 
 def secret_name(path: str) -> str | None:
-    """Why a file is withheld for its name alone; None if it is not (`.env.example` is judged by its content)."""
+    """Returns why a file is withheld because of its name alone; None if it is not. `.env.example`, for one, is judged
+    by its content."""
     lowered = path.lower()
     name = lowered.rsplit("/", 1)[-1]
     if not (_ANY_NAME.match(name) or _ANY_PATH.match(lowered)) or name.endswith(_ALLOWED_SUFFIXES):

@@ -1,8 +1,8 @@
-"""Secrets known by where they stand: after a name, in a URL, a header, a command or a file of logins. These are
-sidecar's own rules.
+"""Sidecar's own rules about secrets. Most recognise a secret by its place: after a name, in a URL, a header, a command
+or a file of logins.
 
-They also cover some keys that have a form of their own; the rest of those are in `data/gitleaks.json`. Expressions are
-those of RE2: no look-around, no back-references, linear time. Group 1 of a match is the value.
+They also cover some keys with a form of their own; the others of those are in `data/gitleaks.json`. Expressions have
+the syntax of RE2: no look-around, no back-references, linear time. Group 1 of a match is the value.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ class SecretRule:
     """One kind of secret.
 
     - `is_secret`: judges the value; `least_entropy`: in bits per character;
-    - `whole`: a file with one is withheld, because masking the match does not hide the secret;
-    - `paths`: only files whose path matches; `keywords`: only texts that contain one of these, which are in lower case;
-    - `made_up`: tests and documents invent such values, so the rule skips them there.
+    - `whole`: a file with such a secret is withheld, because masking the match does not hide all of it;
+    - `paths`: the rule is only for files whose path matches; `keywords`: only for texts that contain one of these,
+      which are in lower case;
+    - `made_up`: tests and documents invent such values, so the rule does not apply there.
     """
 
     name: str
@@ -43,7 +44,7 @@ def _is_form(value: str) -> bool:
 
 
 def _is_block(value: str) -> bool:
-    """Whether base64 text may be a key. Only entropy counts, because a real key may hold long runs of one letter."""
+    """Whether base64 text may be a key. Only entropy counts, because a real key may contain long runs of one letter."""
     return entropy(value) >= 3.3
 
 
@@ -60,7 +61,7 @@ def _is_login(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Whether a value may be a password. Looser than `looks_random`, for places where a password must stand.
+    """Whether a value may be a password. Less strict than `looks_random`, for places where a password is expected.
 
     Ten characters with a letter and a digit are enough, unless they are a word with up to four digits at its end.
     """
@@ -70,19 +71,19 @@ def is_password(value: str) -> bool:
 
 
 def _is_url_password(value: str) -> bool:
-    """The same as `is_password`, for a value with percent-encoding."""
+    """Returns the same as `is_password`, for a value with percent-encoding."""
     return is_password(unquote(value))
 
 
 def _is_any_password(value: str) -> bool:
-    """Looser still, for places where only a password can stand: at least six characters, and no word that shows where
-    one goes.
+    """Whether a value may be a password, less strict than `is_password`, for places where nothing else can stand: it
+    has at least six characters and is not a word that stands for a password.
     """
     plain = unquote(value)
     return not is_placeholder(plain) and not _EXPLAINING.fullmatch(plain) and len(plain) >= 6
 
 
-# What people write to show where a password goes; a lone word is usually such a stand-in.
+# Words that people write in place of a password; a single word usually is one.
 _EXPLAINING = re.compile(
     r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin|root|login"
     r"|guest|default|api[_-]?key|oauth2?|x-oauth-basic|postgres|mysql|docker|git|hello|world|foo|bar|baz|none|null)"
@@ -103,7 +104,7 @@ _NAME = (
     r"|api[_.-]?key|(?:access|auth|private|secret|signing|encrypt(?:ion)?|master|app(?:lication)?|account|service|shared"
     r"|session|cookie|jwt|hmac|ssh|license|webhook|storage|admin|client|subscription|deploy)[_.-]?key|(?-i:[A-Z0-9]_KEY))"
 )
-# What may stand between the telling word of a name and the sign of assignment: `["DB_PASSWORD_2"] : String`.
+# The text between the word in a name that indicates a secret and the sign of assignment: `["DB_PASSWORD_2"] : String`.
 _REST = r"[\w.-]{0,20}\\?[\"'`]?\]?(?:[ \t]?:[ \t]?&?(?:'static )?(?:str|String|string|char\*)\??)?[ \t]{0,8}"
 _SIGN = r"(?:=>|:=|\?=|\|\|=?|\?\?=?|==?|:|,)[ \t\n]{0,8}"
 _VALUE = r"[^\s\"'`]"
@@ -266,7 +267,8 @@ RULES: tuple[SecretRule, ...] = (
         r"(?i)#[ \t]*define[ \t]+\w{0,40}" + _NAME + r"\w{0,20}[ \t]+\"([^\s\"]{8,400})\"",
         made_up=True,
     ),
-    # A variable written as an object: `- name: DB_PASSWORD`, `value: ...` in the environment of a container.
+    # A variable as an object with name and value: `- name: DB_PASSWORD`, `value: ...` in the environment of a
+    # container.
     SecretRule(
         "a password or key in plain text",
         r"(?i)\b(?:name|key)[\"']?\s{0,2}[:=]\s{0,4}[\"']?[\w.-]{0,40}"
@@ -275,7 +277,7 @@ RULES: tuple[SecretRule, ...] = (
         r"\s{0,2}[:=]\s{0,4}[\"']?([^\s\"'`,;}]{8,400})",
         made_up=True,
     ),
-    # No language assigns such a bare word to a name in capitals, so this is a shell variable, whatever the file is.
+    # No language assigns an unquoted word to a name in capitals in this way, so this is a shell variable in any file.
     SecretRule(
         "a password or key in plain text",
         r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|PWD|SECRET|TOKEN|_KEY|_PAT|CREDENTIALS?)[A-Z0-9_]{0,20}=([^\s\"'`;&|<>]{8,400})",

@@ -1,7 +1,8 @@
-"""Values that a name calls a password, a token or a key, although nothing in the value itself looks like a secret.
+"""Hides values in results whose name says password, token or key, although the value itself does not look like a
+secret.
 
-The index keeps such values, because masking them would cost a file words; its own rules (`places.py`) are stricter. A
-result shows them as asterisks. Works line by line on single passages. Cheap to import.
+The index keeps such values, because masking them would remove words from files; its rules (`places.py`) are stricter. A
+result shows asterisks in their place. This works line by line on single passages. The module is cheap to import.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ _TELLING_PAIR = re.compile(rf"(?im)(?:{_PASSWORD}|{_KEY})(?:{_SIGN}|[\"']?,?[ \t
 _PAIR_LINES = 2
 _BEFORE = 64
 _EXAMINED = 1000
-"""The most characters of a line that are examined behind the first name in it."""
+"""The maximum number of characters that are examined after the first such name in a line."""
 
 _SETTINGS_FILE = re.compile(
     r"(?i)\.(?:ya?ml|json5?|jsonc|toml|ini|cfg|conf|cnf|config|properties|env|tfvars|service|netrc|npmrc|plist)$"
     r"|(?:^|/)(?:\.env[^/]*|\.[a-z]+rc|[^./]+\.env\.[^/]+)$"
 )
-# Tests and documents invent their values; texts for people have the word beside its translation.
+# Tests and documents invent their values, and translations have the word itself as a value.
 _MADE_UP = re.compile(
     r"(?i)(?:^|/)(?:tests?|specs?|__tests__|testdata|fixtures?|examples?|samples?|mocks?|docs?|i18n|l10n|locales?|langs?"
     r"|languages?|translations?|schemas?)/|(?:^|/)(?:test_|conftest)[^/]*$|[._](?:test|spec|schema)s?\.[^./]+$"
@@ -69,7 +70,7 @@ _STAND_IN = re.compile(
 
 
 def without_plain_secrets(path: str, text: str) -> str:
-    """A passage of a file with each such value as asterisks, as many as it has characters."""
+    """Returns a passage of a file with each character of such values replaced by an asterisk."""
     lines = sorted(set(_lines_with_words(text)))
     if not lines or _MADE_UP.search(path):
         return text
@@ -86,7 +87,8 @@ def without_plain_secrets(path: str, text: str) -> str:
 
 
 def _lines_with_words(text: str) -> Iterator[int]:
-    """Where the lines begin that have one of the words. Searching for plain words takes next to no time."""
+    """Yields the positions where lines begin that contain one of the words. Searching for plain words takes very little
+    time."""
     lowered = text.lower()
     if len(lowered) != len(text):
         lowered = "".join(c.lower() if c.isascii() else c for c in text)
@@ -99,8 +101,8 @@ def _lines_with_words(text: str) -> Iterator[int]:
 
 
 def _telling_lines(text: str, lines: Sequence[int], telling: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """The pieces to examine: each begins a little before the first such name of a line and ends with the next line, or
-    after `_EXAMINED` characters, so that no text takes long."""
+    """Yields the start and end of each piece to examine. A piece begins a little before the first such name in a line
+    and ends with the next line, or after `_EXAMINED` characters, which limits the time for any text."""
     for start in lines:
         end: int = start - 1
         for _ in range(_PAIR_LINES):
@@ -120,8 +122,8 @@ def _found(pattern: re.Pattern[str], text: str, start: int, end: int, settings: 
 
 
 def _is_secret(value: str, called_password: bool, in_settings: bool) -> bool:
-    """Whether a value may be a secret. In settings, whatever a name calls a password is one, unless it is a stand-in, a
-    reference or a sentence; elsewhere, and by any other name, it needs a letter and a digit."""
+    """Whether a value may be a secret. In settings, any value that is called a password is one, unless it is a
+    placeholder, a reference or has spaces. Elsewhere, and with other names, it needs a letter and a digit."""
     value = value.strip()
     if is_placeholder(value) or _NO_LITERAL.search(value) or _STAND_IN.fullmatch(value) or " " in value:
         return False

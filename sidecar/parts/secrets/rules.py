@@ -1,7 +1,7 @@
-"""Searches a text for everything that the rules describe, in linear time, with one pass for each group of rules.
+"""Searches a text for all secrets that the rules describe, in linear time, with one pass for each group of rules.
 
 The expressions run on RE2, so no text can make one of them slow. The rules of a group are also joined into one
-expression, which tells whether any of them matches. Only the few texts where it does are searched rule by rule.
+expression, which shows whether any of them matches. Only the few texts that it matches are searched rule by rule.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _WORD = re.compile(r"[A-Za-z0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret. `start` and `end` are positions in the text, `name` says what it looks like, and `whole` that the file
-    is withheld.
+    """A secret. `start` and `end` are positions in the text, `name` says what it looks like, and `whole` whether the
+    file is withheld.
     """
 
     start: int
@@ -39,17 +39,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Rules with their compiled expressions, and `any`, an expression that matches where one of them does."""
+    """Rules with their compiled expressions, and `any`, an expression that matches wherever one of them does."""
 
     any: Any
     rules: tuple[tuple[SecretRule, Any], ...]
 
 
 class Place:
-    """A file's text as the rules search it.
+    """A file's text in the form that the rules search.
 
     `raw` has one byte for each character, so that positions are the same as in `text`. Characters outside Latin-1
-    become `?`; they are in no secret's alphabet.
+    become `?`; secrets do not contain them.
     """
 
     def __init__(self, path: str, text: str) -> None:
@@ -60,7 +60,8 @@ class Place:
 
 
 def find(path: str, text: str) -> Iterator[Finding]:
-    """Every secret in the text of a file, in no particular order. Several rules may find parts of the same secret."""
+    """Yields every secret in the text of a file, in no particular order. Several rules may find parts of the same
+    secret."""
     place = Place(path, text)
     for group in _groups():
         if group.any.search(place.raw) is not None:
@@ -69,13 +70,13 @@ def find(path: str, text: str) -> Iterator[Finding]:
 
 
 def rules() -> Iterator[tuple[SecretRule, Any]]:
-    """Every rule with its compiled expression."""
+    """Yields every rule with its compiled expression."""
     for group in _groups():
         yield from group.rules
 
 
 def look_through(rule: SecretRule, regex: Any, place: Place) -> Iterator[Finding]:
-    """What one rule finds. Looks at each character a few times at most."""
+    """Yields the secrets that one rule finds. Reads each character a few times at most."""
     if not _applies(rule, place):
         return
     at = 0
@@ -85,26 +86,26 @@ def look_through(rule: SecretRule, regex: Any, place: Place) -> Iterator[Finding
             yield Finding(match.start() if rule.whole else start, end, rule.name, rule.whole)
             at = max(end, at + 1)
         else:
-            # A value that is no secret may be the name of the next one: `"token": "password": "..."`.
+            # A value that is not a secret may be the name of the next one: `"token": "password": "..."`.
             at = start if start > match.start() else match.end()
 
 
 def _applies(rule: SecretRule, place: Place) -> bool:
-    """Whether the rule is for this file, by its path and its keywords."""
+    """Whether the rule applies to this file, by its path and its keywords."""
     if (rule.made_up and place.in_tests) or (rule.paths is not None and not rule.paths.search(place.path)):
         return False
     return not rule.keywords or any(keyword in place.text.lower() for keyword in rule.keywords)
 
 
 def _span(match: Any) -> tuple[int, int]:
-    """The span of the first group that took part in the match, else of the whole match."""
+    """Returns the span of the first group that took part in the match, else of the whole match."""
     spans: list[tuple[int, int]] = [match.span(group) for group in range(1, match.re.groups + 1)]
     whole: tuple[int, int] = match.span()
     return next((span for span in spans if span[0] >= 0), whole)
 
 
 def _is_secret(rule: SecretRule, text: str, begin: int, start: int, end: int) -> bool:
-    """Whether the rule takes the value from `start` to `end` for a secret; `begin` is where the match begins."""
+    """Whether the rule considers the value from `start` to `end` a secret; `begin` is where the match begins."""
     value = text[start : min(end, start + _JUDGED)]
     if begin == start and begin > 0 and _WORD.match(text[begin - 1]) and _WORD.match(text[begin]):
         return False
@@ -114,17 +115,17 @@ def _is_secret(rule: SecretRule, text: str, begin: int, start: int, end: int) ->
 
 
 def _name_before(text: str, begin: int) -> str:
-    """The part of a name before the telling word with which the match begins."""
+    """Returns the part of a name before the word with which the match begins."""
     match = _NAME_END.search(text, max(0, begin - 40), begin)
     return match[0] if match else ""
 
 
 @lru_cache(maxsize=1)
 def _groups() -> tuple[_Group, ...]:
-    """All rules in groups, compiled when the first file is searched.
+    """Returns all rules in groups, compiled when the first file is searched.
 
-    Rules of one form share most of their states and are in one group. A group of too many rules needs an automaton that
-    outgrows its memory.
+    Rules of a similar form share most states of the automaton and are in one group. With too many rules in a group, the
+    automaton would exceed its memory limit.
     """
     published = list(_published())
     named = [rule for rule in published if rule.is_secret is looks_random]
@@ -147,7 +148,7 @@ def _group(rules: list[SecretRule]) -> _Group:
 
 
 def _published() -> Iterator[SecretRule]:
-    """The rules of gitleaks, from the file that scripts/dev/make-secret-rules makes."""
+    """Yields the rules of gitleaks, from the file that scripts/dev/make-secret-rules writes."""
     data = json.loads((files(__package__) / "data/gitleaks.json").read_text("utf-8"))
     for rule in data["rules"]:
         yield SecretRule(

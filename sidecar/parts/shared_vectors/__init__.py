@@ -1,2 +1,2 @@
-"""Vectors that a team keeps on a server for one another: `seal` names and seals them, `places` puts them there, and
-`sealed_vectors` asks for them and offers them."""
+"""Vectors that the members of a team keep on a server for one another. `seal` names and seals them, `places` stores and
+fetches them, and `sealed_vectors` decides when the server is asked."""

@@ -1,4 +1,5 @@
-"""Where sealed vectors are kept: on a server that takes GET and PUT, one file for each, or in a Chroma collection."""
+"""The places that store sealed vectors: a server that accepts GET and PUT, with one file for each vector, or a Chroma
+collection."""
 
 from __future__ import annotations
 
@@ -21,26 +22,26 @@ _COLLECTION = "vectors"
 _NAME = "sidecar-shared-vectors"
 _PLACES = 3
 _ROWS = 300
-"""The most names in one call: what Chroma Cloud takes."""
+"""The maximum number of names in one call, which is the limit of Chroma Cloud."""
 _AT_ONCE = 8
 _WORD = 8
 
 
 class VectorPlace(Protocol):
-    """Where sealed vectors are kept. Thread-safe; every method raises StoreFailed."""
+    """A place that stores sealed vectors by name. Thread-safe. Every method may raise StoreFailed."""
 
     def fetch(self, names: Sequence[bytes], size: int) -> dict[bytes, bytes]:
-        """What is kept under these names, as far as it is `size` bytes long."""
+        """Returns the values under these names that are `size` bytes long, by name."""
 
     def keep(self, values: Mapping[bytes, bytes]) -> None:
-        """Keeps each value, of equal lengths, under its name, in place of an earlier one."""
+        """Stores each value under its name, replacing an earlier one. The values must have equal lengths."""
 
     def close(self) -> None:
         """Ends connections and processes."""
 
 
 class NoPlace:
-    """A server that may not be asked; `why` completes a sentence that begins with its address."""
+    """A server that must not be asked. `why` completes a sentence that begins with its address."""
 
     def __init__(self, url: str, why: str) -> None:
         self._error = f"{shown.reason(url)} {why}."
@@ -58,7 +59,7 @@ class NoPlace:
 
 
 class VectorFiles:
-    """A server that takes GET, and PUT from those who may write: each value is the file `ab/abcd...` below `url`."""
+    """A server that accepts GET, and PUT from those who may write. Each value is the file `ab/abcd...` below `url`."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
@@ -139,7 +140,8 @@ class ChromaPlace:
 
 
 def _each(work: Callable[[bytes], T], names: Sequence[bytes]) -> list[T]:
-    """What `work` returns for each name, some at once. The first failure ends it."""
+    """Calls `work` for each name, up to `_AT_ONCE` at a time, and returns the results in order. The first failure ends
+    this."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             return list(pool.map(work, names))
@@ -149,5 +151,5 @@ def _each(work: Callable[[bytes], T], names: Sequence[bytes]) -> list[T]:
 
 
 def _rows(blobs: Sequence[bytes], length: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """The blobs, which are `length` bytes long, as int64, shape [n, length / 8]."""
+    """Returns the blobs, which are `length` bytes long each, as int64, shape [n, length / 8]."""
     return np.frombuffer(b"".join(blobs), np.int64).reshape(len(blobs), length // _WORD)

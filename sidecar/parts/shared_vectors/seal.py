@@ -1,9 +1,9 @@
-"""How a vector is named and sealed, so that only who has the team's key and the very text can ask for it or read it.
+"""Names and seals vectors, so that only someone with the team's key and the very text can ask for a vector or read it.
 
-The name is an HMAC of the model and the text, by a key that comes from the team's: without that key nobody can tell
-whether a text is there. The value is sealed (AES-256-GCM) with a key that comes from the team's key and the text:
-without the text nobody can read its vector, also not who knows its name. The text enters by another hash than the one
-that indexes and snapshots contain.
+The name is an HMAC of the model and the text, with a key derived from the team's key. Without that key nobody can find
+out whether the vector of a text is stored. The value is sealed (AES-256-GCM) with a key derived from the team's key and
+the text. Without the text nobody can read its vector, not even someone who knows its name. Both use other hashes of the
+text than the one in indexes and snapshots.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME_BYTES = 16
 _FORMAT = b"\x01"
 _NONCE_BYTES, _TAG_BYTES, _KEY_BYTES = 12, 16, 32
 _WRONG_LENGTH = 0.02
-"""How far the length of a vector that was rounded to float16 may be from 1."""
+"""How much the length of a vector that was rounded to float16 may differ from 1."""
 
 
 class Seal:
@@ -41,17 +41,17 @@ class Seal:
         return len(_FORMAT) + _NONCE_BYTES + 2 * self._dimension + _TAG_BYTES
 
     def name(self, text: str) -> bytes:
-        """The name of a text's vector, `NAME_BYTES` long."""
+        """Returns the name of a text's vector, `NAME_BYTES` long."""
         return hmac.digest(self._name_key, self._model + b"\0" + _digest(b"name", text), "sha256")[:NAME_BYTES]
 
     def close(self, text: str, vector: NDArray[np.float32]) -> bytes:
-        """The sealed vector of a text."""
+        """Seals the vector of a text, shape [dimension]. Returns `size` bytes."""
         nonce = os.urandom(_NONCE_BYTES)
         plain = vector.astype("<f2").tobytes()
         return _FORMAT + nonce + self._cipher(text).encrypt(nonce, plain, self.name(text))
 
     def open(self, text: str, sealed: bytes) -> NDArray[np.float32] | None:
-        """The vector, shape [dimension]; None if this is not what was sealed for this text by this key."""
+        """Returns the vector, shape [dimension]; None if these bytes were not sealed for this text with this key."""
         if len(sealed) != self.size or not sealed.startswith(_FORMAT):
             return None
         start = len(_FORMAT) + _NONCE_BYTES

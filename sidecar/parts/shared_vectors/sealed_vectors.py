@@ -1,7 +1,7 @@
-"""Asks a team's server for vectors of texts before a model is asked, and offers those that the model has made.
+"""Asks a team's server for vectors of texts before a model computes them, and offers those that the model has computed.
 
-Whatever goes wrong there costs time and nothing else: a miss, a damaged or a foreign value means that the text is
-embedded here, and a server that fails is left alone for a while, longer each time.
+A failure costs only time. If a value is missing, damaged or foreign, the text is embedded on this machine. A server
+that fails is not asked for a while, which gets longer with each failure.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _AGAIN_S, _LONGEST_AGAIN_S = 5.0, 300.0
 
 
 class SealedVectors:
-    """`ports.SharedVectors` in one place, named and sealed by a team's key. With `writes`, it also takes vectors.
+    """A `ports.SharedVectors` in one place, with vectors named and sealed by a team's key. With `writes`, it also
+    stores vectors.
 
-    `now` gives seconds that only grow.
+    `now` returns seconds of a monotonic clock.
     """
 
     def __init__(
@@ -41,12 +42,12 @@ class SealedVectors:
 
     @property
     def note(self) -> str:
-        """One line that says why it is not asked at the moment; else empty."""
+        """One line on why the server is not asked at the moment; empty if it is."""
         return self._note
 
     def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
-        """The positions of the texts whose vectors the team has, ascending, and these vectors, shape [n, dimension].
-        Raises nothing."""
+        """Returns the positions of the texts whose vectors the team has, ascending, and these vectors, shape [n,
+        dimension]. Raises nothing."""
         seal = Seal(self._team_key, model_id, dimension)
         names = [seal.name(text) for text in texts]
         values: dict[bytes, bytes] = {}
@@ -64,8 +65,7 @@ class SealedVectors:
         return [at for at, _ in opened], vectors
 
     def offer(self, model_id: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Gives the vectors, shape [n, dimension], that were made of these texts, if this machine may write. Raises
-        nothing."""
+        """Stores the vectors of these texts, shape [n, dimension], if this machine may write. Raises nothing."""
         seal = Seal(self._team_key, model_id, vectors.shape[1])
 
         def keep() -> None:
@@ -74,7 +74,7 @@ class SealedVectors:
         self._try(keep, self._writes and bool(texts))
 
     def close(self) -> None:
-        """Ends its connections and processes."""
+        """Ends the connections and processes of the place."""
         self._place.close()
 
     def _try(self, work: Callable[[], None], wanted: bool) -> None:

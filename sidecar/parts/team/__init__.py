@@ -1,1 +1,2 @@
-"""Team snapshots as files: the container, its signature, the places that hold them, and the history of a repository."""
+"""Team snapshots as files: their container, their signatures, the places that store them, and the history of a
+repository."""

@@ -1,8 +1,8 @@
-"""The file of a team snapshot: a zstd stream of a header and parts, with limits on everything that it may unpack to.
+"""Reads and writes the file of a team snapshot: a zstd stream of a header and parts, with limits on the unpacked size.
 
-Unpacked it is `MAGIC`, the length of the header (4 bytes, little endian), the header as JSON, and the parts one after
-the other. The header lists the parts with sizes and SHA-256. The file is named by its own SHA-256. Nothing in it is
-ever executed or opened as a database: parts are plain bytes, and whoever reads them checks them.
+The unpacked stream is `MAGIC`, the length of the header (4 bytes, little endian), the header as JSON, and the parts one
+after the other. The header lists the parts with sizes and SHA-256. The file is named after its own SHA-256. Nothing in
+it is ever executed or opened as a database: parts are plain bytes, and the code that reads them checks them.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ else:
 MAGIC = b"sidecar snapshot\n"
 MAX_HEADER_BYTES = 1024**2
 MOST_TIMES = 20
-"""How many times its own size a file may unpack to. Postings and rows shrink to a third, vectors hardly at all."""
+"""The maximum ratio of the unpacked size to the file's size. Postings and rows shrink to a third, vectors hardly at
+all."""
 SPARE_BYTES = 16 * 1024**2
-"""What even a small file may unpack to."""
+"""The number of bytes that a file may unpack to in addition to that."""
 MAX_FILE_BYTES = 8 * 1024**3
 _LEVEL = 9
 _BLOCK = 1 << 20
@@ -36,7 +37,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A file that was written: where, its SHA-256, its size, and the size of what it unpacks to."""
+    """A file that was written: its path, its SHA-256, its size and its unpacked size, both in bytes."""
 
     path: Path
     sha256: str
@@ -67,14 +68,14 @@ def pack(facts: Mapping[str, Any], parts: Mapping[str, Path], folder: Path) -> P
 
 
 def name_of(sha256: str) -> str:
-    """The name of the file with this hash."""
+    """Returns the name of the file with this hash."""
     return f"{sha256}.zst"
 
 
 def unpack(file: Path, folder: Path, wanted: Mapping[str, bool]) -> dict[str, Any]:
     """Writes each part into `folder` under its name and returns the header.
 
-    `wanted` are the names that parts may have, and whether they have to be there. Raises SnapshotUnusable for whatever
+    `wanted` has the names that parts may have, and whether they must exist. Raises SnapshotUnusable for anything that
     is wrong with the file, and OSError.
     """
     most = file.stat().st_size * MOST_TIMES + SPARE_BYTES
@@ -110,7 +111,8 @@ def _read_header(source: BinaryIO) -> dict[str, Any]:
 
 
 def _listed(header: Mapping[str, Any], wanted: Mapping[str, bool]) -> list[tuple[str, int, str]]:
-    """Name, size and SHA-256 of each part."""
+    """Returns the name, size and SHA-256 of each part. Raises SnapshotUnusable if the parts are not those of
+    `wanted`."""
     try:
         listed = [(str(part["name"]), int(part["size"]), str(part["sha256"])) for part in header["parts"]]
     except (KeyError, TypeError, ValueError) as error:
@@ -147,7 +149,7 @@ def _exactly(source: BinaryIO, length: int) -> bytes:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hex. Raises OSError."""
+    """Returns the SHA-256 of a file, in hex. Raises OSError."""
     digest = hashlib.sha256()
     for block in _blocks(path):
         digest.update(block)

@@ -1,4 +1,5 @@
-"""The list of team snapshots that lies beside them: `heads.json`, newest first, one entry for each commit and kind."""
+"""Reads and writes the list of team snapshots that is stored beside them: `heads.json`, newest first, one entry for
+each commit and kind."""
 
 from __future__ import annotations
 
@@ -30,13 +31,13 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One snapshot, as the list describes it. What the list says is checked again in the file itself.
+    """One snapshot, as the list describes it. The facts are checked again in the file itself.
 
     `commit` was checked out when the snapshot was made, `folder` is the workspace's place in the repository, `sha256`
     names the file, `size` is in bytes. `made` is the time by the maker's clock (ISO 8601), for people only. `kind` says
-    what the rows were made by: versions of the format, the chunker and the analysis, the way of chunking, the model.
-    `base` is the whole snapshot that this one adds to; None if this one is whole. `files` and `chunks` count what both
-    together hold of the commit.
+    how the rows were made: the versions of the format, the chunker and the analysis, the way of chunking, and the
+    model. `base` is the whole snapshot to which this one adds; None if this one is whole. `files` and `chunks` count
+    the content of both together.
     """
 
     commit: str
@@ -57,12 +58,12 @@ class Head:
         return (own,) if self.base is None else (self.base, own)
 
     def replaces(self, other: Head) -> bool:
-        """Whether the list needs the other one no longer, because this one is of the same commit and kind."""
+        """Whether the list no longer needs the other one, because this one is of the same commit, folder and kind."""
         return (self.commit, self.folder, self.kind) == (other.commit, other.folder, other.kind)
 
 
 def parse(content: bytes, where: str) -> list[Head]:
-    """The entries of a list that was read from `where`. Raises SnapshotUnusable if it is none."""
+    """Returns the entries of a list that was read from `where`. Raises SnapshotUnusable if it is not a valid list."""
     try:
         read = json.loads(content)
         number, listed = read["format"], read["heads"]
@@ -76,18 +77,18 @@ def parse(content: bytes, where: str) -> list[Head]:
 
 
 def written(heads: Iterable[Head]) -> bytes:
-    """The list as a file."""
+    """Returns the content of the file with this list."""
     listed = [{name: value for name, value in asdict(head).items() if value is not None} for head in heads]
     return (json.dumps({"format": _FORMAT, "heads": listed}, indent=1) + "\n").encode()
 
 
 def with_head(heads: Iterable[Head], new: Head) -> list[Head]:
-    """The list with a new first entry, without what it replaces, and without the oldest above 200."""
+    """Returns the list with a new first entry, without the entries that it replaces, and cut to `MOST_HEADS`."""
     return [new, *(head for head in heads if not new.replaces(head))][:MOST_HEADS]
 
 
 def _head(one: Mapping[str, Any]) -> Head:
-    """Raises ValueError, KeyError or TypeError if it is no entry."""
+    """Reads one entry. Raises ValueError, KeyError or TypeError if it is not valid."""
     kind = one["kind"]
     head = Head(
         commit=_matching(_COMMIT, one["commit"]),

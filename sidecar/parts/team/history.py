@@ -1,7 +1,7 @@
-"""What git says of the history of a working tree: its commit, the nearest of some commits, where it was cloned from.
+"""Asks git about the history of a working tree: its commit, the nearest of some commits, where it was cloned from.
 
-Runs git, for reading objects only: none of these commands starts a hook, a pager, a file monitor or a transfer,
-whatever the repository's own configuration says.
+It runs git, but only to read: none of these commands starts a hook, a pager, a file monitor or a transfer, whatever the
+repository's own configuration says.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ _COMMIT = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class History:
-    """The history of the repository that holds the folder `root`. Every answer is empty where git is not installed or
+    """The history of the repository that contains the folder `root`. All results are empty if git is not installed or
     there is no repository."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def head(self) -> str:
-        """The commit that is checked out, in hex."""
+        """Returns the commit that is checked out, in hex."""
         found = self._said("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return found if _COMMIT.fullmatch(found) else ""
 
     def folder(self) -> str:
-        """The path of the root in its repository, without a slash at the end; empty for the repository's own root."""
+        """Returns the path of the root in its repository, without a slash at the end; empty for the repository's own
+        root."""
         return self._said("rev-parse", "--show-prefix").rstrip("/")
 
     def is_shallow(self) -> bool:
@@ -40,22 +41,22 @@ class History:
         return self._said("rev-parse", "--is-shallow-repository") == "true"
 
     def repository(self) -> str:
-        """The path that the remote `origin` has on its server, without `.git`: `group/name`. Empty if it has none or
-        one that could lead elsewhere in an address."""
+        """Returns the path of the remote `origin` on its server, without `.git`: `group/name`. Empty if it has none, or
+        one that could lead to another place when it becomes part of an address."""
         remote = self._said("config", "--get", "remote.origin.url").removesuffix("/").removesuffix(".git")
         path = re.sub(r"^(?:[a-z+]+://[^/]*/|[^/:]*:)", "", remote).strip("/")
         parts = path.split("/")
         return path if path and all(re.fullmatch(r"\w[\w.-]*", part, re.ASCII) for part in parts) else ""
 
     def branch_with(self, commit: str) -> str:
-        """The name of the branch that is checked out after a clone of `origin`, if it holds this commit; else empty."""
+        """Returns the name of the default branch of `origin` if it contains this commit; else empty."""
         there = "refs/remotes/origin/HEAD"
         branch = self._said("symbolic-ref", "--quiet", "--short", there).removeprefix("origin/")
         return branch if branch and self._said("merge-base", commit, there) == commit else ""
 
     def newest_of(self, commits: Container[str]) -> tuple[str, int]:
-        """The first of these commits that git lists as HEAD or one of its ancestors, and how many it listed before it.
-        Empty if none of the newest 20,000 is."""
+        """Returns the first of these commits that git lists as HEAD or one of its ancestors, and how many it lists
+        before it. Empty if none of the newest 20,000 is among them."""
         line = (*_COMMAND, "rev-list", f"--max-count={_MOST_COMMITS}", "HEAD")
         try:
             with subprocess.Popen(
@@ -92,6 +93,6 @@ class History:
 
 
 def _environment() -> dict[str, str]:
-    # Variables such as GIT_DIR would lead to another repository than the folder's own.
+    # With variables such as GIT_DIR, git would use another repository than the folder's own.
     mine = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**mine, **_QUIET}

@@ -1,4 +1,4 @@
-"""Where team snapshots are kept: a folder, or a server that is read by GET and written by plain PUT."""
+"""The places that store team snapshots: a folder, or a server that is read by GET and written by plain PUT."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
 from sidecar.parts.team.heads import Head, Stored
 
 PACE = Slowest(grace_s=20.0, bytes_per_s=20_000)
-"""A slower server than this would have its user wait longer than indexing does."""
+"""The slowest acceptable server for a download: a slower one would take longer than indexing."""
 QUICK = Slowest(grace_s=3.0, bytes_per_s=100_000, silent_s=3.0)
-"""A slower server than this would have a person wait for a question."""
+"""The slowest acceptable server while a person waits for an answer."""
 _ATTEMPTS = 30
 _WAIT_S = 60.0
 _BLOCK = 1 << 20
@@ -35,17 +35,17 @@ Report = Callable[[int], None]
 
 
 class SnapshotPlace(Protocol):
-    """A place that holds snapshots. Every method raises SnapshotUnusable, DiskFull or PermissionDenied."""
+    """A place that stores snapshots. Every method may raise SnapshotUnusable, DiskFull or PermissionDenied."""
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The name of the place for people: its address or path."""
 
     def heads(self) -> list[Head]:
-        """The snapshots that it holds, newest first; empty if it has never had one."""
+        """Returns the snapshots that are stored, newest first; empty if there has never been one."""
 
     def fetch(self, stored: Stored, target: Path, report: Report) -> None:
-        """Brings a file of a snapshot to the file `target`, complete and with the right hash."""
+        """Copies a file of a snapshot to the file `target`, complete and with the right hash."""
 
     def put(self, file: Path, head: Head) -> None:
         """Stores a snapshot, then lists it. Entries that others add at the same time stay."""
@@ -53,7 +53,8 @@ class SnapshotPlace(Protocol):
 
 @contextmanager
 def opened(source: str, sign_in: str, setting: str, pace: Slowest = PACE) -> Iterator[SnapshotPlace]:
-    """The place that `source` names: an address, or the absolute path of a folder. `setting` is where it was named."""
+    """Yields the place that `source` names: an address, or the absolute path of a folder. `setting` is the setting that
+    names it."""
     if "://" in source:
         with Server(source, Way(setting, SnapshotUnusable, sign_in, pace)) as server:
             yield WebPlace(server)
@@ -125,7 +126,7 @@ class FolderPlace:
                 self._replace(self._list, lambda fresh: fresh.write_bytes(listed))
 
     def _replace(self, target: Path, write: Callable[[Path], object]) -> None:
-        """Writes a file beside the target and moves it there, so that readers see the former one or the new one."""
+        """Writes a file beside the target and moves it there, so that readers see either the old one or the new one."""
         # Machines that share the folder may have equal process ids.
         fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:
@@ -138,7 +139,7 @@ class FolderPlace:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Waits until no other process changes the list."""
+        """Waits until no other process changes the list, and prevents it within the block."""
         lock = LockFile(self._folder / ".lock")
         until = time.monotonic() + _WAIT_S
         while not lock.take():
@@ -152,14 +153,14 @@ class FolderPlace:
 
 
 class WebPlace:
-    """A server. `put` needs nothing of it but PUT; where it supports If-Match, no entry of another job can be lost."""
+    """A server. `put` only needs PUT. If the server supports If-Match too, no entry of another job can be lost."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     @property
     def name(self) -> str:
-        """Its address."""
+        """The server's address."""
         return self._server.source
 
     @property
@@ -196,7 +197,7 @@ class WebPlace:
         for _ in range(_ATTEMPTS):
             listed, tag = self._read()
             if head in listed:
-                return  # read back: a server without conditions may have kept another job's list instead
+                return  # read back, because a server without conditions may have stored another job's list instead
             content = heads.written(heads.with_head(listed, head))
             if not self._server.put(self._list, content, _condition(listed, tag)):
                 time.sleep(random.uniform(0.05, 0.5))
@@ -204,7 +205,7 @@ class WebPlace:
 
 
 def _condition(listed: list[Head], tag: str) -> dict[str, str]:
-    """The header with which a server refuses the new list if the one that was read is not there any more."""
+    """Returns the header with which a server refuses the new list if the list has changed since it was read."""
     if tag and not tag.startswith("W/"):
         return {"If-Match": tag}
     return {} if listed or tag else {"If-None-Match": "*"}
@@ -225,7 +226,8 @@ def _translated(place: Path) -> Iterator[None]:
 
 
 def room_for(needed: int, folder: Path) -> bool:
-    """Whether the disk that holds `folder` has room for so many bytes and some more; True if that cannot be known."""
+    """Whether the disk that holds `folder` has space for `needed` bytes and a quarter more; True if that cannot be
+    determined."""
     with contextlib.suppress(OSError):
         return shutil.disk_usage(folder).free > needed + needed // 4
     return True

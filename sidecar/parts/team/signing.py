@@ -1,4 +1,4 @@
-"""Signs team snapshots with Ed25519, and checks signatures. What is signed is the SHA-256 that names the file."""
+"""Signs team snapshots with Ed25519 and checks signatures. The signed text contains the SHA-256 that names the file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ABOUT = "sidecar snapshot "
 
 
 def sign(sha256: str, key_file: Path) -> str:
-    """The signature of the snapshot with this hash, in base64. `key_file` holds an Ed25519 private key in PEM, without
-    a password. Raises ConfigInvalid."""
+    """Returns the signature of the snapshot with this hash, in base64. `key_file` contains an Ed25519 private key in
+    PEM, without a password. Raises ConfigInvalid."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -37,7 +37,7 @@ def sign(sha256: str, key_file: Path) -> str:
 def check(sha256: str, signature: str, public_key: str) -> None:
     """Raises SnapshotUnusable unless the holder of the private key has signed the snapshot with this hash.
 
-    `public_key` is the base64 of the key in DER, as it stands in a PEM file. Raises ConfigInvalid if it is no such key.
+    `public_key` is the key in DER and base64, as in a PEM file. Raises ConfigInvalid if it is not such a key.
     """
     from cryptography.exceptions import InvalidSignature
 

@@ -1,8 +1,8 @@
 """The vector store: Chroma in a worker process of its own.
 
-This module starts the worker, talks to it, notices its death, and checks the store's files before they are loaded. It
-never imports chromadb; `chroma_worker.py` does. Chroma never has the only copy of a vector: StoreFailed with
-`facts["rebuild"]` true means that the store has to be discarded and filled again from the embedding cache.
+This module starts the worker, talks to it, notices when it dies, and checks the store's files before they are loaded.
+It never imports chromadb; `chroma_worker.py` does. Chroma never has the only copy of a vector: a StoreFailed with
+`facts["rebuild"]` means that the store has to be discarded and filled again from the embedding cache.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from .health import find_damage, find_waste
 from .worker import StoreWorker, Turns, damaged, to_be_refilled
 
 SCHEMA_VERSION = 1
-# Rows in one frame; a search waits for at most one.
+# The number of rows in one frame; a search waits for at most one frame.
 _UPSERT_ROWS = 250
-# Used until the first search. An upsert costs Chroma about 40 ms besides its rows, so a row costs half as much in a
-# frame of this size.
+# Used until the first search. An upsert takes Chroma about 40 ms in addition to its rows, so a row takes half as long
+# in a frame of this size.
 _UPSERT_ROWS_UNSEARCHED = 2000
 _DELETE_ROWS = 200
 _WORKER = "sidecar.parts.vectors.chroma_worker"
 
 
 class ChromaStore:
-    """`ports.VectorStore` in one folder, which only this object uses while it lives. Thread-safe.
+    """A `ports.VectorStore` in one folder, which only this object uses while it exists. Thread-safe.
 
     The worker starts at the first call that concerns vectors (which takes about a second). Calls are served one at a
     time, searches first. They raise StoreFailed, or DiskFull and PermissionDenied if that is the cause. Timeouts are in
-    seconds. Chroma's files lie in a numbered subfolder, and a discarded store continues under the next number: no
-    folder is used twice, because a worker that is still dying may write into the old one.
+    seconds. Chroma's files are in a numbered subfolder, and a discarded store continues under the next number. No
+    subfolder is used twice, because a worker that has not ended yet may still write into the old one.
     """
 
     elsewhere = False
@@ -64,7 +64,7 @@ class ChromaStore:
         self._python = python
         self._call_timeout = call_timeout
         self._open_timeout = open_timeout
-        self._fair_slots = Turns()
+        self._turns = Turns()
         self._worker: StoreWorker | None = None
         self._searched = False
         self._closed = threading.Event()
@@ -81,12 +81,13 @@ class ChromaStore:
         return self._folder / str(self._number)
 
     def is_fresh(self) -> bool:
-        """Whether it is new or was discarded, and has never been opened since. Starts nothing."""
+        """Whether the store is new or was discarded, and has not been opened since. Starts no process."""
         return not os.path.lexists(self.directory)
 
     def discard(self) -> None:
-        """Ends the worker and deletes all files. Raises nothing: what cannot be deleted is left behind, unused."""
-        with self._fair_slots.take(urgent=True):
+        """Ends the worker and deletes all files. Raises nothing: a file that cannot be deleted stays and is not used
+        again."""
+        with self._turns.take(urgent=True):
             if self._worker is not None:
                 self._worker.end(timeout=5.0)
                 self._worker = None
@@ -97,7 +98,7 @@ class ChromaStore:
             self._number += 1
 
     def add(self, collection: Collection, ids: Ids, vectors: Vectors, _: Sequence[bytes] = ()) -> None:
-        """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
+        """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed for another
         shape.
         """
         if vectors.shape != (len(ids), self._dimension):
@@ -116,10 +117,11 @@ class ChromaStore:
             self._call("remove", collection, [_int64(ids[start : start + _DELETE_ROWS])])
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """The ids and cosine similarities (float32, -1 to 1) of at most `limit` vectors close to `vector`, best first.
+        """Returns the ids and cosine similarities (float32, -1 to 1) of at most `limit` vectors close to `vector`, best
+        first.
 
-        `vector` has shape [dimension], else StoreFailed is raised. The search is approximate, by an HNSW graph (Malkov
-        and Yashunin, 2016), and can miss a neighbour. Empty if `limit` is below 1.
+        `vector` has shape [dimension], else StoreFailed is raised. The search uses an HNSW graph (Malkov and Yashunin,
+        2016), is approximate and can miss a neighbour. The result is empty if `limit` is below 1.
         """
         if vector.shape != (self._dimension,):
             raise StoreFailed(
@@ -133,12 +135,12 @@ class ChromaStore:
         return found, np.clip(1.0 - distances, -1.0, 1.0).astype(np.float32, copy=False)
 
     def count(self, collection: Collection) -> int:
-        """How many vectors the collection holds."""
+        """Returns how many vectors the collection holds."""
         header, _ = self._call("count", collection, urgent=True)
         return int(header["count"])
 
     def ids(self, collection: Collection) -> Ids:
-        """Every stored id, ascending."""
+        """Returns every stored id, ascending."""
         pages: list[Ids] = [np.empty(0, np.int64)]
         offset = 0
         while True:
@@ -153,7 +155,7 @@ class ChromaStore:
         self._closed.set()
         worker = self._worker
         if worker is not None:
-            with self._fair_slots.take(urgent=True, timeout=5.0) as had:
+            with self._turns.take(urgent=True, timeout=5.0) as had:
                 if not had:
                     worker.kill()  # the call in progress gets StoreFailed
                 else:
@@ -167,13 +169,13 @@ class ChromaStore:
         urgent: bool = False,
         **rest: int,
     ) -> Frame:
-        """Makes one call when its turn comes."""
-        with self._fair_slots.take(urgent):
+        """Sends one call to the worker when its turn comes, and returns the reply."""
+        with self._turns.take(urgent):
             worker = self._ready_worker()
             return worker.ask({"call": name, "collection": collection, **rest}, arrays or [], self._call_timeout)
 
     def _ready_worker(self) -> StoreWorker:
-        """The running worker, or a new one whose store has passed its checks. The caller must have the turn."""
+        """Returns the running worker, or a new one whose store has passed its checks. The caller must have the turn."""
         if self._closed.is_set():
             raise StoreFailed("It has been closed.")
         if self._worker is None or not (self._worker.opened and self._worker.alive):
@@ -182,7 +184,7 @@ class ChromaStore:
         return self._worker
 
     def _start(self) -> StoreWorker:
-        """Starts a worker if the store's files look whole. Raises StoreFailed or PermissionDenied."""
+        """Starts a worker if the store's files look intact. Raises StoreFailed or PermissionDenied."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             damage = find_damage(self.directory, self._dimension)
@@ -198,8 +200,8 @@ class ChromaStore:
             raise StoreFailed(f"Its worker did not start: {shown.reason(error)}.") from error
 
     def _check(self, worker: StoreWorker) -> None:
-        """Lets the worker open the store. Raises StoreFailed if that fails or if too much of the store is deleted
-        vectors.
+        """Has the worker open the store. Raises StoreFailed if that fails or if too many vectors of the store are
+        deleted ones.
         """
         try:
             header, _ = worker.ask({"made_for": self._made_for}, [], self._open_timeout)
@@ -213,7 +215,7 @@ class ChromaStore:
 
 
 def _numbers(folder: Path) -> list[int]:
-    """The numbers of the subfolders that hold, or once held, Chroma's files."""
+    """Returns the numbers of the subfolders of Chroma's files."""
     return [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
 
 
@@ -227,12 +229,12 @@ def _remove(path: Path) -> None:
 
 
 def _int64(ids: Ids) -> Ids:
-    """The ids as int64."""
+    """Returns the ids as int64."""
     return ids.astype(np.int64, copy=False)
 
 
 def _translated(header: dict[str, Any]) -> SidecarError:
-    """The error that a worker's reply states."""
+    """Returns the error that a worker's reply describes."""
     said, meaning = header["error"], header["meaning"]
     if meaning == "full":
         return DiskFull(f"The vector store says: {shown.reason(said)}.")

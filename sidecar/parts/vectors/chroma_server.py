@@ -1,8 +1,9 @@
-"""The vector store on a Chroma server, for what does not fit into this machine (docs/team.md).
+"""The vector store on a Chroma server, for vectors that do not fit into this machine (docs/team.md).
 
-One collection of the server holds the rows of one repository, model and kind of text, for all checkouts. A row is named
-by its content. So no row is ever overwritten, a row that another checkout has sent is not sent again, and none is
-removed from the server: another checkout may need it. What is sent is names, vectors and nothing that can be read.
+One collection of the server has the rows of one repository, model and kind of text (code or docs), for all checkouts. A
+row is named by a hash of its content. So no row is ever overwritten, and a row that another checkout has sent is not
+sent again. No row is removed from the server, because another checkout may need it. Only names and vectors are sent, no
+text.
 """
 
 from __future__ import annotations
@@ -23,28 +24,29 @@ from .server_link import CLOUD_RESULTS, USUAL, ChromaServer, ServerLimits, Serve
 
 _COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 _SAMPLE = 200
-"""Rows of each collection that the server is asked for when it is opened, to notice what it has lost."""
+"""The number of rows of each collection that the server is asked for when it is opened, to notice losses."""
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class MadeFor:
-    """What one collection is for: the repository, and the model that made its vectors."""
+    """The repository of a store, and the model that made its vectors."""
 
     repository: str
     model_id: str
     dimension: int
 
     def name(self, collection: Collection) -> str:
-        """The collection's name on the server, which says nothing about the repository."""
+        """Returns the collection's name on the server: a hash, so that it does not reveal the repository."""
         facts = (str(_FORMAT), self.repository, self.model_id, str(self.dimension))
         return f"sidecar-{hashlib.sha256(chr(0).join(facts).encode()).hexdigest()[:32]}-{collection}"
 
 
 class ServerStore:
-    """`ports.VectorStore` on a server, with a note of what was sent in `folder`. Thread-safe.
+    """A `ports.VectorStore` on a server. `folder` records what was sent. Thread-safe.
 
-    Calls that concern vectors reach the server, except `query`: while it is not reached, that fails at once.
+    Calls that concern vectors connect to the server if necessary, except `query`, which fails at once while there is no
+    connection.
     """
 
     elsewhere = True
@@ -64,19 +66,20 @@ class ServerStore:
         return self._link.worker_pid
 
     def is_fresh(self) -> bool:
-        """Whether nothing has been sent since it was made or discarded."""
+        """Whether nothing has been sent since the store was created or discarded."""
         return self._sent is None and not SentRows.exist(self._folder)
 
     def discard(self) -> None:
-        """Forgets what was sent. The server keeps it for others, unless it can no longer be read or is of no use; then
-        it is made anew when the server is reached next."""
+        """Forgets what was sent. The server keeps its collections for others. A collection that cannot be read or used
+        any more is replaced at the next connection."""
         sent, self._sent = self._sent, None
         if sent is not None:
             sent.close()
         SentRows.forget(self._folder)
 
     def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
-        """Sends those rows that the server lacks. `texts` says what each row was made of: equal texts have one row."""
+        """Sends those rows that the server lacks. `texts` has the hash of the text of each row; equal texts have one
+        row."""
         if vectors.shape != (len(ids), self._dimension) or len(texts) != len(ids):
             raise StoreFailed(
                 f"Got vectors of shape {vectors.shape} and {len(texts)} texts for {len(ids)} ids; this index has"
@@ -84,7 +87,7 @@ class ServerStore:
             )
         sent = self._opened()
         names = _names_of(texts)
-        # In the order of names, which is a random one: a graph that is filled so finds more.
+        # In the order of the names, which is random, because a search then finds more in the graph.
         _, first = np.unique(names, axis=0, return_index=True)
         for start in range(0, len(first), self._limits.rows):
             part = first[start : start + self._limits.rows]
@@ -92,12 +95,12 @@ class ServerStore:
         sent.put(collection, ids, names)
 
     def remove(self, collection: Collection, ids: Ids) -> None:
-        """Forgets these slots; unknown ones are no error."""
+        """Forgets these slots; unknown slots are ignored."""
         self._opened().remove(collection, ids)
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """The slots and cosine similarities of rows close to `vector`, best first; rows that only other checkouts have
-        are left out. At most `limit` rows, and no more than the server allows, are looked at."""
+        """Returns the slots and cosine similarities of rows close to `vector`, best first. Rows that only other
+        checkouts have are left out. The server returns at most `limit` rows, or fewer if its own limit is lower."""
         if vector.shape != (self._dimension,):
             raise StoreFailed(
                 f"Got a query vector of shape {vector.shape}; this index has dimension {self._dimension}."
@@ -116,11 +119,11 @@ class ServerStore:
         return np.array([slot for slot, _ in found], np.int64), np.clip(similarities, -1.0, 1.0)
 
     def count(self, collection: Collection) -> int:
-        """How many slots have a row."""
+        """Returns how many slots have a row."""
         return self._opened().count(collection)
 
     def ids(self, collection: Collection) -> Ids:
-        """The slots whose rows the server has, ascending."""
+        """Returns the slots whose rows the server has, ascending."""
         pages = [np.empty(0, np.int64)]
         for slots, names in self._opened().pages(collection, self._limits.rows):
             _, (lacking,) = self._link.ask("lacking", collection, [names])
@@ -128,14 +131,15 @@ class ServerStore:
         return np.concatenate(pages)
 
     def close(self) -> None:
-        """Ends its process. Later calls raise StoreFailed."""
+        """Ends the process that asks the server. Later calls raise StoreFailed."""
         self._link.close()
         sent, self._sent = self._sent, None
         if sent is not None:
             sent.close()
 
     def _opened(self) -> SentRows:
-        """The rows sent, once the server is reached. Raises StoreFailed, also if the server no longer has them."""
+        """Connects to the server if necessary and returns the rows sent. Raises StoreFailed, also if the server no
+        longer has them."""
         if self._sent is not None and self._link.is_open:
             return self._sent
         made = self._link.open()

@@ -1,11 +1,11 @@
 """The process that runs Chroma: `python -I -m sidecar.parts.vectors.chroma_worker DIRECTORY`. `chroma.py` starts it.
 
-Only this module imports chromadb, for three reasons. Chroma holds the interpreter lock while it writes. Its crashes
-must not end sidecar. And it reads `.env` from the working directory and settings from the environment, so it has to
-start in a folder of sidecar's own with a cleaned environment.
+chromadb is imported only in worker processes (here and in `server_worker.py`), for three reasons. Chroma holds the
+interpreter lock while it writes. Its crashes must not end sidecar. And it reads `.env` from the working directory and
+settings from the environment, so it has to start in a folder of sidecar's own with a cleaned environment.
 
 The worker answers frames on stdin with frames on stdout, one at a time. It ends when stdin ends, so it outlives its
-parent by no more than the call in progress. It decides nothing: the engine decides what to do about a damaged store.
+parent only by the call in progress. The engine decides what to do about a damaged store.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Reply: TypeAlias = tuple[dict[str, Any], Arrays]
 
 COLLECTIONS = ("code", "docs")
 PAGE = 30_000
-"""The most rows of one listing. SQLite refuses more than 32,766 variables."""
+"""The maximum number of rows of one listing. SQLite refuses more than 32,766 variables."""
 _LOCK_WAIT_S = 60.0
 
-# What an error message of Chroma or SQLite means; the first match counts.
+# The meanings of error messages of Chroma and SQLite; the first match counts.
 _MEANINGS = (
     ("full", ("database or disk is full", "no space left")),
     ("denied", ("readonly database", "permission denied", "read-only file system")),
@@ -62,7 +62,7 @@ class ChromaDirectory:
         import chromadb
         from chromadb.config import Settings
 
-        fixed: dict[str, Any] = {  # neither the environment nor a .env file may choose another server or send anything
+        fixed: dict[str, Any] = {  # neither the environment nor a .env file may choose a server or turn telemetry on
             "_env_file": None,
             "chroma_api_impl": "chromadb.api.rust.RustBindingsAPI",
             "anonymized_telemetry": False,
@@ -73,7 +73,7 @@ class ChromaDirectory:
         self._collections = {name: self._open(name, name in present, made_for) for name in COLLECTIONS}
 
     def _open(self, name: str, present: bool, made_for: dict[str, Any]) -> ChromaCollection:
-        """Opens or makes a collection, an HNSW index by cosine distance. Raises MismatchError."""
+        """Opens or creates a collection, an HNSW index by cosine distance. Raises MismatchError."""
         if present:
             collection: ChromaCollection = self._client.get_collection(name, embedding_function=None)
             found = dict(collection.metadata or {})
@@ -89,7 +89,8 @@ class ChromaDirectory:
         return created
 
     def probe(self, dimension: int) -> dict[str, int]:
-        """Counts and queries each collection, so that Chroma loads its HNSW files and replays what these lack.
+        """Counts and queries each collection, so that Chroma loads its HNSW files and replays the changes that they
+        lack.
 
         Returns the number of rows by collection.
         """
@@ -134,7 +135,7 @@ class ChromaDirectory:
         self._client.close()
 
     def _of(self, request: dict[str, Any]) -> ChromaCollection:
-        """The collection that the request names."""
+        """Returns the collection that the request names."""
         return self._collections[request["collection"]]
 
 
@@ -157,7 +158,7 @@ def main(directory: str) -> int:
         write_frame(replies, {"error": error.message, "meaning": meaning})
         return 1
     except (OSError, FrameError):
-        return 1  # the parent is gone, or sent something that is no frame
+        return 1  # the parent is gone, or sent something that is not a frame
 
 
 def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> int:
@@ -168,7 +169,7 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
     except MismatchError as error:
         write_frame(replies, {"error": str(error), "meaning": "mismatch"})
         return 1
-    except BaseException as error:  # a panic in Chroma's Rust code is no Exception
+    except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
         meaning = _meaning(error)
         write_frame(replies, {"error": _said(error), "meaning": "damaged" if meaning == "failed" else meaning})
         return 1
@@ -188,8 +189,8 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
 
 
 def _identity(directory: Path) -> str:
-    """This directory's random identity, which is stored in a file in it and moves with it. A Chroma file of another
-    index, put in place of this one's, was made for another. Raises OSError."""
+    """Returns the directory's random identity, which is stored in a file in it and moves with it. By it, Chroma's files
+    of another index in this directory are recognised. Raises OSError."""
     file = directory / "identity"
     if not file.exists():
         file.write_text(uuid.uuid4().hex, "ascii")
@@ -211,17 +212,17 @@ def _wait_for(lock: LockFile) -> bool:
 
 
 def _names(ids: NDArray[Any]) -> list[str]:
-    """The ids as strings, which is how Chroma takes them."""
+    """Returns the ids as strings, as Chroma needs them."""
     return [str(number) for number in ids.tolist()]
 
 
 def _said(error: BaseException) -> str:
-    """The type and the message of an error, cut to 2000 characters."""
+    """Returns the type and the message of an error, cut to 2000 characters."""
     return f"{type(error).__name__}: {error}"[:2000]
 
 
 def _meaning(error: BaseException) -> str:
-    """What kind of failure an error is: one of `_MEANINGS`, else `failed`."""
+    """Returns the kind of failure: one of `_MEANINGS`, else `failed`."""
     text = str(error).lower()
     return next((meaning for meaning, marks in _MEANINGS if any(mark in text for mark in marks)), "failed")
 

@@ -1,7 +1,7 @@
-"""Messages between `chroma.py` and its worker: a JSON header and arrays.
+"""Messages between a vector store and its worker process: a JSON header and arrays.
 
-Each is two blocks (`parts.blocks`): the header (UTF-8 JSON, whose `arrays` lists the dtype and shape of each array) and
-the body (the arrays' raw bytes, one after the other). What the messages mean is up to the two ends.
+Each message is two blocks (`parts.blocks`): the header (UTF-8 JSON, whose `arrays` lists the dtype and shape of each
+array) and the body (the arrays' raw bytes, one after the other). The two ends define what the messages mean.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _DTYPES = frozenset({"<i8", "<f4"})
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArray[Any]] = ()) -> None:
-    """Writes and flushes one frame. Arrays must be int64 or float32.
+    """Writes one frame and flushes the stream. Arrays must be int64 or float32.
 
-    Raises FrameError if they are not or the frame is over the limits, and OSError if the other end is gone.
+    Raises FrameError if they are not or the frame exceeds the limits, and OSError if the other end is gone.
     """
     packed = [np.ascontiguousarray(array) for array in arrays]
     described = [{"dtype": array.dtype.str, "shape": array.shape} for array in packed]
@@ -41,7 +41,8 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArr
 
 
 def read_frame(stream: BinaryIO) -> Frame | None:
-    """The next frame, or None at the end of the stream. Its arrays are read-only. Raises FrameError or OSError."""
+    """Returns the next frame, or None at the end of the stream. Its arrays are read-only. Raises FrameError or
+    OSError."""
     head = read_block(stream, MAX_HEADER)
     if head is None:
         return None
@@ -56,7 +57,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
 
 
 def _unpack(described: list[dict[str, Any]], body: bytes) -> list[NDArray[Any]]:
-    """The arrays of a body. Raises ValueError if the body does not fit their description."""
+    """Returns the arrays of a body. Raises ValueError if the body does not fit their description."""
     arrays: list[NDArray[Any]] = []
     start = 0
     for entry in described:

@@ -1,9 +1,9 @@
-"""Tells from the sizes of Chroma's HNSW files whether they are whole, without loading them.
+"""Checks by their sizes whether Chroma's HNSW files are intact, without loading them.
 
-Loading torn files can kill a process, and a store that died while it wrote them never recovers. The sizes were measured
-with Chroma 1.5.9: per element, `length.bin` has 4 bytes and `data_level0.bin` has 4 bytes for each dimension and 140
-more. A new store has space for 100 elements and no `index_metadata.pickle`; its vectors are in SQLite until it first
-writes its files.
+Loading incomplete files can crash a process, and a store whose process died while it wrote them never recovers. The
+sizes were measured with Chroma 1.5.9: per element, `length.bin` has 4 bytes and `data_level0.bin` has 4 bytes for each
+dimension and 140 more. A new store has space for 100 elements and no `index_metadata.pickle`; its vectors are in SQLite
+until it writes these files for the first time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from sidecar.shown import count
 _FILES = ("header.bin", "length.bin", "data_level0.bin", "link_lists.bin")
 _WRITTEN = "index_metadata.pickle"
 _FIRST_ELEMENTS = 100
-_LINKS_FLOOR = 1_000_000  # bytes; with fewer, the share of links says nothing
-_WASTE_FLOOR = 10_000  # elements; with fewer, a rebuild gains nothing
+_LINKS_FLOOR = 1_000_000  # bytes; below that, the share of links means nothing
+_WASTE_FLOOR = 10_000  # elements; below that, a rebuild gains nothing
 
 
 def find_damage(directory: Path, dimension: int) -> str:
-    """What is wrong with the files, or an empty string. A directory without a store is whole."""
+    """Returns what is wrong with the files; empty if nothing is. A directory without a store counts as intact."""
     segments = list(_segments(directory))
     if segments and not (directory / "chroma.sqlite3").is_file():
         return "chroma.sqlite3 is missing"
@@ -29,7 +29,7 @@ def find_damage(directory: Path, dimension: int) -> str:
 
 
 def find_waste(directory: Path, dimension: int, rows: int) -> str:
-    """A description of the waste if more than a third of the vectors in the files are deleted, else an empty string.
+    """Describes the waste if more than a third of the vectors in the files are deleted ones; else empty.
 
     `rows` is how many vectors are left. Chroma never reuses the place of a deleted vector. Small stores are not
     reported.
@@ -41,14 +41,14 @@ def find_waste(directory: Path, dimension: int, rows: int) -> str:
 
 
 def _segments(directory: Path) -> Iterator[Path]:
-    """The folders with HNSW files. An empty folder has never been written to and is left out."""
+    """Yields the folders with HNSW files. An empty folder has never been written to and is left out."""
     for entry in sorted(directory.iterdir()):
         if entry.is_dir() and any(entry.iterdir()):
             yield entry
 
 
 def _segment_damage(segment: Path, dimension: int) -> str:
-    """What is wrong with the files of one segment, or an empty string."""
+    """Returns what is wrong with the files of one segment; empty if nothing is."""
     missing = [name for name in _FILES if not (segment / name).is_file()]
     if missing:
         return f"{', '.join(missing)} missing in {segment.name}"
@@ -67,10 +67,10 @@ def _segment_damage(segment: Path, dimension: int) -> str:
 
 
 def _size(path: Path) -> int:
-    """The size of a file in bytes; 0 if it does not exist."""
+    """Returns the size of a file in bytes; 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
 def _element_bytes(dimension: int) -> int:
-    """The bytes of one element in `data_level0.bin`."""
+    """Returns the bytes of one element in `data_level0.bin`."""
     return 4 * dimension + 140

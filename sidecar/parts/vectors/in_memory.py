@@ -1,7 +1,7 @@
-"""A vector store in memory, which compares with every vector and is gone with its process.
+"""A vector store in memory, which compares with every vector and ends with its process.
 
-`wiring.py` does not offer it to users: below a bound, searches compare exactly anyway (docs/decisions/0010), and above
-it, memory is what Chroma saves. Tests use it, and it shows what a store needs.
+`wiring.py` does not offer it to users: up to a limit, searches compare exactly anyway (docs/decisions/0010), and above
+it, Chroma saves memory. Tests use it, and it shows what a store needs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sidecar.model.terms import Collection, Ids, Vectors
 
 
 class InMemoryStore:
-    """`ports.VectorStore` in memory. Thread-safe.
+    """A `ports.VectorStore` in memory. Thread-safe.
 
-    A search costs dimension x rows multiplications (about 15 ms for 100,000 rows of 384 numbers).
+    A search takes dimension x rows multiplications (about 15 ms for 100,000 rows of 384 numbers).
     """
 
     elsewhere = False
@@ -31,7 +31,7 @@ class InMemoryStore:
         self._lock = make_lock(Rank.VECTOR_STORE)
 
     def is_fresh(self) -> bool:
-        """Whether nothing has been added since it was made or discarded."""
+        """Whether nothing has been added since the store was created or discarded."""
         with self._lock:
             return not self._rows
 
@@ -41,12 +41,12 @@ class InMemoryStore:
             self._rows = {}
 
     def ids(self, collection: Collection) -> Ids:
-        """Every id, ascending."""
+        """Returns every id, ascending."""
         with self._lock:
             return np.sort(self._of(collection).content()[0])
 
     def add(self, collection: Collection, ids: Ids, vectors: Vectors, _: Sequence[bytes] = ()) -> None:
-        """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
+        """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed for another
         shape.
         """
         if vectors.shape != (len(ids), self._dimension):
@@ -63,8 +63,8 @@ class InMemoryStore:
             self._of(collection).drop(ids)
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """The ids and cosine similarities (float32, -1 to 1) of the `limit` closest vectors, best first, ties in order
-        of id. Raises StoreFailed if `vector` does not have shape [dimension].
+        """Returns the ids and cosine similarities (float32, -1 to 1) of the `limit` closest vectors, best first, ties
+        in order of id. Raises StoreFailed if `vector` does not have shape [dimension].
         """
         if vector.shape != (self._dimension,):
             raise StoreFailed(
@@ -77,7 +77,7 @@ class InMemoryStore:
             return ids[best], np.clip(similarities[best], -1.0, 1.0)
 
     def count(self, collection: Collection) -> int:
-        """How many vectors the collection holds."""
+        """Returns how many vectors the collection holds."""
         with self._lock:
             return len(self._of(collection).content()[0])
 
@@ -88,14 +88,14 @@ class InMemoryStore:
             self._closed = True
 
     def _of(self, collection: Collection) -> _Rows:
-        """The rows of the collection. Raises StoreFailed after `close`."""
+        """Returns the rows of the collection. Raises StoreFailed after `close`."""
         if self._closed:
             raise StoreFailed("It has been closed.")
         return self._rows.get(collection) or _Rows(self._dimension)
 
 
 class _Rows:
-    """Ids and vectors in arrays that grow by half, and the position of each id."""
+    """The rows of one collection: ids and vectors in arrays that grow by half, and the position of each id."""
 
     def __init__(self, dimension: int) -> None:
         self._ids = np.empty(0, np.int64)
@@ -103,7 +103,7 @@ class _Rows:
         self._place: dict[int, int] = {}
 
     def content(self) -> tuple[Ids, Vectors]:
-        """The ids and the vectors, without the unused ends of the arrays."""
+        """Returns the ids and the vectors, without the unused ends of the arrays."""
         used = len(self._place)
         return self._ids[:used], self._vectors[:used]
 
@@ -135,13 +135,13 @@ class _Rows:
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    """The vectors, shape [n, dimension], with length 1; a zero vector stays zero."""
+    """Returns the vectors, shape [n, dimension], with length 1; a zero vector stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _best(ids: Ids, similarities: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
-    """The positions of the `limit` greatest similarities, best first, ties in order of id.
+    """Returns the positions of the `limit` greatest similarities, best first, ties in order of id.
 
     Considers all rows that tie with the last one.
     """

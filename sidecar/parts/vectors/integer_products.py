@@ -1,7 +1,7 @@
-"""Products of a few small integer vectors with thousands of rows of int8: onnxruntime's `MatMulInteger`.
+"""Multiplies a few vectors of small integers with thousands of rows of int8, by onnxruntime's `MatMulInteger`.
 
 The rows are a constant of the graph, so that onnxruntime packs them once for the processor's integer instructions
-(VNNI, AMX, NEON). Rows that are an input are packed again at each run, which takes longer than comparing float32 does.
+(VNNI, AMX, NEON). Rows that are an input would be packed again at each run, which takes longer than comparing float32.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from numpy.typing import NDArray
 from sidecar.parts.onnx_session import session_options
 
 _ZERO = 64
-"""What is added to a digit to make it unsigned, as the processor's instructions want it."""
+"""The number that is added to a digit to make it unsigned, as the processor's instructions require."""
 MOST_DIGIT = 63
-"""The largest absolute value of a digit. With eight bits, processors that lack VNNI would overflow: they add pairs of
-products in 16 bits, and 2 * 255 * 127 does not fit, but 2 * 127 * 127 does."""
+"""The largest absolute value of a digit. Unsigned digits then have seven bits. With eight, processors without VNNI
+would overflow: they add pairs of products in 16 bits, in which 2 * 127 * 127 fits, but 2 * 255 * 127 does not."""
 
 _UINT8, _INT8, _INT32 = 2, 3, 6
 _IR_VERSION, _OPSET = 8, 13
 
 
 class IntegerProducts:
-    """Compares with `rows`, int8 of shape [rows, dimension] and from -127 to 127. Thread-safe."""
+    """Multiplies with `rows`, int8 of shape [rows, dimension], from -127 to 127. Thread-safe."""
 
     def __init__(self, rows: NDArray[np.int8]) -> None:
         import onnxruntime
 
         options = session_options()
         self._session: Any = onnxruntime.InferenceSession(_graph(rows), options, providers=["CPUExecutionProvider"])
-        # For another attempt with other providers, which never comes, it keeps the rows beside the packed ones.
+        # The session would keep the unpacked rows for another attempt with other providers, which is never made.
         vars(self._session).pop("_model_bytes", None)
 
     def __call__(self, digits: NDArray[np.int8]) -> NDArray[np.int32]:
-        """The exact products of `digits`, of shape [n, dimension] and at most `MOST_DIGIT` from 0, with all rows: shape
-        [n, rows]."""
+        """Returns the exact inner products of `digits`, shape [n, dimension] and from -MOST_DIGIT to MOST_DIGIT, with
+        all rows: int32 of shape [n, rows]."""
         unsigned = (digits.astype(np.int16) + _ZERO).astype(np.uint8)
         (products,) = self._session.run(None, {"digits": unsigned})
         return np.asarray(products, np.int32)
@@ -46,7 +46,8 @@ class IntegerProducts:
 
 
 def _graph(rows: NDArray[np.int8]) -> bytes:
-    """The ONNX model `products = MatMulInteger(digits, rows)`. The rows, which are most of it, are copied once."""
+    """Returns the ONNX model `products = MatMulInteger(digits, rows)`. The rows, which are most of it, are copied only
+    once."""
     count, dimension = rows.shape
     node = b"".join(_text(1, name) for name in ("digits", "rows", "zero")) + _text(2, "products")
     content = np.ascontiguousarray(rows.T)
@@ -61,12 +62,12 @@ def _graph(rows: NDArray[np.int8]) -> bytes:
 
 
 def _described(name: str, kind: int, shape: tuple[int, ...]) -> bytes:
-    """A tensor without its content."""
+    """Returns the description of a tensor, without its content."""
     return b"".join(_number(1, size) for size in shape) + _number(2, kind) + _text(8, name)
 
 
 def _value(name: str, kind: int) -> bytes:
-    """A matrix of any size."""
+    """Returns the description of a matrix of any size."""
     shape = _field(1, b"") * 2
     return _text(1, name) + _field(2, _field(1, _number(1, kind) + _field(2, shape)))
 
@@ -84,7 +85,7 @@ def _field(key: int, content: bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Seven bits a byte, lowest first; all bytes but the last have their highest bit set."""
+    """Encodes a number with seven bits per byte, lowest first; all bytes except the last have their highest bit set."""
     encoded = bytearray()
     while value > 127:
         encoded.append(value & 127 | 128)

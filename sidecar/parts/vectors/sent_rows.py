@@ -1,7 +1,7 @@
-"""Which rows on a server belong to which slots of one generation, in a small SQLite file of the store's own.
+"""Records which rows on a server belong to which slots of one generation, in a small SQLite file of the store's own.
 
-A server knows rows by their content alone, so that checkouts share them; a generation knows slots. Several slots may
-have the same content. The file is no truth: without it the server is asked again what it has.
+On the server, rows are named by their content alone, so that checkouts can share them; a generation uses slots. Several
+slots may have the same content. If the file is lost, the server is asked again which rows it has.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _FILE = "sent.sqlite"
 
 
 class SentRows:
-    """The rows that have been sent. Thread-safe. Methods raise StoreFailed with `rebuild` if the file is damaged,
-    DiskFull and PermissionDenied."""
+    """The rows that have been sent. Thread-safe. Methods raise DiskFull, PermissionDenied, and StoreFailed with
+    `rebuild` if the file is damaged."""
 
     def __init__(self, folder: Path, identities: Mapping[str, str]) -> None:
-        """Opens the file, or makes it for the collections that have these identities."""
+        """Opens the file, or creates it for the collections with these identities."""
         self._path = folder / _FILE
         self._lock = make_lock(Rank.MANIFEST_LOOK_UP)
         try:
@@ -58,7 +58,7 @@ class SentRows:
 
     @staticmethod
     def exist(folder: Path) -> bool:
-        """Whether anything has been noted in this folder."""
+        """Whether this folder has such a file."""
         return (folder / _FILE).exists()
 
     @staticmethod
@@ -69,12 +69,12 @@ class SentRows:
                 (folder / f"{_FILE}{ending}").unlink()
 
     def identities(self) -> dict[str, str]:
-        """Those of the collections that the rows were sent to."""
+        """Returns the identities of the collections to which the rows were sent."""
         with self._reading() as read:
             return dict(json.loads(read.execute("SELECT identities FROM server").fetchone()[0]))
 
     def put(self, collection: str, slots: Ids, names: Names) -> None:
-        """Notes that these slots have rows of these names."""
+        """Records that these slots have the rows with these names, shape [n, 2]."""
         rows = [(collection, slot, name.tobytes()) for slot, name in zip(slots.tolist(), names, strict=True)]
         with self._reading() as connection, all_or_nothing(connection):
             connection.executemany("INSERT OR REPLACE INTO slots VALUES (?, ?, ?)", rows)
@@ -87,13 +87,13 @@ class SentRows:
             )
 
     def count(self, collection: str) -> int:
-        """How many slots have rows."""
+        """Returns how many slots have rows."""
         with self._reading() as read:
             (number,) = read.execute("SELECT count(*) FROM slots WHERE collection = ?", (collection,)).fetchone()
         return int(number)
 
     def slots_of(self, collection: str, names: Names) -> dict[bytes, list[int]]:
-        """The slots by name, of those names that have any."""
+        """Returns the slots by name, for those names that have any."""
         found: dict[bytes, list[int]] = {}
         wanted = [name.tobytes() for name in names]
         with self._reading() as read:
@@ -106,7 +106,7 @@ class SentRows:
         return found
 
     def some(self, collection: str, count: int) -> Names:
-        """The names of `count` slots at random, or of all if there are fewer."""
+        """Returns the names of `count` slots at random, or of all if there are fewer."""
         with self._reading() as read:
             rows = read.execute(
                 "SELECT name FROM slots WHERE collection = ? ORDER BY random() LIMIT ?", (collection, count)
@@ -150,5 +150,5 @@ class SentRows:
 
 
 def _names(blobs: Sequence[bytes]) -> Names:
-    """Raises ValueError if one has another length."""
+    """Returns packed names as an array, shape [n, 2]. Raises ValueError if one has a wrong length."""
     return np.frombuffer(b"".join(blobs), np.int64).reshape(len(blobs), 2)

@@ -1,7 +1,7 @@
-"""The way to a Chroma server: a process that has Chroma's client in it, started, asked and ended.
+"""The connection to a Chroma server: starts, asks and ends a process that runs Chroma's client.
 
-Every failure is raised as StoreFailed. `facts["away"]` true: the server cannot be asked for the moment, whatever the
-cause. `facts["rebuild"]` true: it has lost what it held, or it can never be asked for it again.
+Every failure is raised as StoreFailed. With `facts["away"]`, the server cannot be asked at the moment, whatever the
+cause. With `facts["rebuild"]`, it has lost its rows or can never return them again.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .worker import StoreWorker, Turns
 _WORKER = "sidecar.parts.vectors.server_worker"
 _TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-"""Variables that say how a network is reached. A server on this machine is reached without them."""
+"""Environment variables that name proxies. They are not used for a server on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChromaServer:
-    """A server that a user has named. Raises StoreFailed if it may not be asked: `forbidden` says why."""
+    """A server that a user has named, with the headers of each request. `offline` forbids servers on other machines."""
 
     address: ServerAddress
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -40,7 +40,8 @@ class ChromaServer:
 
     @property
     def forbidden(self) -> str:
-        """Why nothing may be sent to it; empty if it may."""
+        """Why the server must not be asked, as the end of a sentence that begins with its address; empty if it may
+        be."""
         if self.offline and not self.address.is_loopback:
             return "is not on this machine, and the setting offline forbids to ask it"
         if self.headers and not self.address.is_private:
@@ -50,7 +51,8 @@ class ChromaServer:
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What is asked of a server at most: seconds for a search, for another call and for opening, and rows of a call."""
+    """The limits for a server: the maximum seconds of a search, of another call and of opening; the maximum number of
+    rows in one call, and of results of one search."""
 
     search_s: float = 3.0
     call_s: float = 60.0
@@ -61,13 +63,13 @@ class ServerLimits:
 
 USUAL = ServerLimits()
 CLOUD_RESULTS = 300
-"""The most results of one question to Chroma Cloud, which also takes no more than 300 rows at once."""
+"""The maximum number of results of one search on Chroma Cloud, which also accepts at most 300 rows at once."""
 
 
 class ServerLink:
     """One process that asks one server. Thread-safe: calls are served one at a time, urgent ones first.
 
-    `collections` has the full name of each collection by its short one, and `dimension` is that of their vectors.
+    `collections` has the full name of each collection by its short name; `dimension` is the dimension of their vectors.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class ServerLink:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has been reached and its process is running."""
+        """Whether the connection exists and its process is running."""
         worker = self._worker
         return worker is not None and worker.opened and worker.alive
 
@@ -97,8 +99,8 @@ class ServerLink:
         return worker.pid if worker is not None and worker.alive else None
 
     def open(self) -> dict[str, str]:
-        """Reaches the server, makes the collections that it lacks, and makes those anew that have failed for good.
-        Returns what identifies each. Raises StoreFailed."""
+        """Connects to the server. Creates the collections that it lacks, and replaces those that have failed for good.
+        Returns the identity of each by its short name. Raises StoreFailed."""
         with self._turns.take(urgent=False):
             if self._closed or self._server.forbidden:
                 raise self._away(self._server.forbidden or "was left", again=False)
@@ -128,7 +130,8 @@ class ServerLink:
             return self._ask(call, collection, arrays, self._limits.call_s, rest)
 
     def search(self, call: str, collection: str, arrays: Sequence[NDArray[Any]], **rest: int) -> Frame:
-        """Like `ask`, before others, and for a limited time. A server that is busy for longer is away."""
+        """Like `ask`, but before other calls and for a limited time. A server that is busy for longer counts as
+        away."""
         with self._turns.take(urgent=True, timeout=self._limits.search_s) as had:
             if not had:
                 raise self._away("is still busy", busy=True)
@@ -164,7 +167,7 @@ class ServerLink:
 
     @contextmanager
     def _ending_on_error(self) -> Iterator[None]:
-        """Ends the process when the server failed: the next to open it starts from nothing."""
+        """Ends the process if the block fails, so that `open` starts a new one."""
         try:
             yield
         except SidecarError:
@@ -192,7 +195,7 @@ class ServerLink:
                 folder.cleanup()
 
     def _translated(self, header: dict[str, Any]) -> SidecarError:
-        """The error that a reply states."""
+        """Returns the error that a reply describes."""
         said, meaning = shown.reason(header["error"]), header["meaning"]
         if meaning == "away":
             return self._away(said)
@@ -211,7 +214,7 @@ class ServerLink:
     def _is_suspected_again(self, identities: set[str]) -> bool:
         """Whether the server has ended the connection twice in a row, each time while it read these collections.
 
-        Torn files can end the whole server. Once may also be chance: it was stopped just then.
+        Incomplete files can crash the whole server. A single time may be chance: the server was stopped just then.
         """
         again, self._suspected = identities == self._suspected, identities
         return again
@@ -220,12 +223,12 @@ class ServerLink:
         return self._away(f"cannot be asked: {why}")
 
     def refilled(self, what: str) -> StoreFailed:
-        """The error about a server that has to be filled again."""
+        """Returns the error about a server that has to be filled again."""
         where = shown.reason(self._server.address.url)
         return StoreFailed(f"The Chroma server at {where} {what}. It is filled from the kept vectors.", rebuild=True)
 
     def _away(self, why: str, *, again: bool = True, busy: bool = False) -> StoreFailed:
-        """The error about a server that cannot be asked now."""
+        """Returns the error about a server that cannot be asked now."""
         hint = "; it is tried again by itself" if again and not busy else ""
         where = shown.reason(self._server.address.url)
         facts = {"away": True, **({"busy": True} if busy else {})}

@@ -1,6 +1,6 @@
 """The process that talks to a Chroma server: `python -I -m sidecar.parts.vectors.server_worker FOLDER`.
 
-`server_link.py` starts it. It uses Chroma's own client, which takes half a second to import and has no timeout: a
+`server_link.py` starts it. It uses Chroma's own client, which takes half a second to import and has no timeout, so a
 caller that has waited long enough ends the process. The address, the headers and the collections arrive on stdin,
 because other programs can read a process's arguments.
 
@@ -30,8 +30,8 @@ MADE_BY = "sidecar"
 _NAME_BYTES = 16
 _VALUE = "value"
 _PLACES = 3
-"""Dimension of the collections whose rows are only fetched by name. Their vectors come from the names."""
-# What an error of Chroma's means; the first match counts, else the server is away.
+"""The dimension of collections whose rows are only fetched by name. Their vectors are computed from the names."""
+# The meanings of Chroma's errors; the first match counts. An error without a match means that the server is away.
 _MEANINGS = (
     ("mismatch", ("with dimension of",)),
     (
@@ -42,25 +42,26 @@ _MEANINGS = (
 _MAX_SAID = 300
 _NO_ENTRY = (401, 403)
 _BAD_GATEWAY = 502
-"""What a proxy answers when the server behind it has broken off the connection."""
+"""The status that a proxy answers when the server behind it has broken off the connection."""
 
 
 class ForeignError(Exception):
-    """A collection on the server has our name and was not made by sidecar."""
+    """A collection on the server has sidecar's name for it, but was not made by sidecar."""
 
 
 class ServerCollections:
-    """The collections that `opening` names, made where they are missing.
+    """The collections that `opening` names; missing ones are created.
 
-    `opening` has the address (`url`, `tenant`, `database`, `headers`), `cloud`, the `dimension`, the full name of each
-    collection by its short one, and the ids of `condemned` ones, which are deleted first.
+    `opening` has the address (`url`, `tenant`, `database`, `headers`), `cloud` (whether it is Chroma Cloud), the
+    `dimension`, the full name of each of the `collections` by its short name, and the ids of `condemned` ones, which
+    are deleted first.
     """
 
     def __init__(self, opening: dict[str, Any]) -> None:
         import chromadb
         from chromadb.config import Settings
 
-        # Neither the environment nor a .env file may choose another server or send anything.
+        # Neither the environment nor a .env file may choose a server or turn telemetry on.
         fixed: dict[str, Any] = {"_env_file": None, "anonymized_telemetry": False}
         self._client: Any = chromadb.HttpClient(
             host=opening["url"],
@@ -69,7 +70,7 @@ class ServerCollections:
             tenant=opening["tenant"],
             database=opening["database"],
         )
-        # Chroma Cloud has another kind of index, and chooses how it is built.
+        # Chroma Cloud has another kind of index and chooses its parameters.
         self._kind: dict[str, Any] = (
             {"spann": {"space": "cosine"}}
             if opening["cloud"]
@@ -82,7 +83,8 @@ class ServerCollections:
 
     @property
     def identities(self) -> dict[str, str]:
-        """What distinguishes each collection from one of the same name that was made before or is made after it."""
+        """The id of each collection by its short name. It differs from that of earlier and later collections of the
+        same name."""
         return {short: str(held.id) for short, held in self._held.items()}
 
     def _open(self, name: str, condemned: set[str]) -> Any:
@@ -102,7 +104,7 @@ class ServerCollections:
         )
 
     def probe(self) -> None:
-        """Has the server count and search, so that damage shows now."""
+        """Has the server count and search, so that damage is noticed now."""
         for held in self._held.values():
             if held.count():
                 vector = np.full((1, self._dimension), self._dimension**-0.5, dtype=np.float32)
@@ -113,8 +115,8 @@ class ServerCollections:
         return {}, [self._lacking(request, arrays[0])]
 
     def add(self, request: dict[str, Any], arrays: Arrays) -> Reply:
-        """Stores those vectors [rows, dimension] whose names [rows, 2] the server does not have: equal names have equal
-        content. Replies with how many these were."""
+        """Stores those vectors [rows, dimension] whose names [rows, 2] the server does not have; equal names have equal
+        content. Replies with their number."""
         names, vectors = arrays
         new = self._lacking(request, names)
         if len(new):
@@ -130,8 +132,8 @@ class ServerCollections:
         return {}, [_names([row for row, _ in pairs]), np.array([far for _, far in pairs], np.float32)]
 
     def fetch(self, request: dict[str, Any], arrays: Arrays) -> Reply:
-        """Replies with the names of `arrays[0]` that have a value, and the values, int64 [rows, words]: as many words
-        as `words` says. Others are left out."""
+        """Replies with those names of `arrays[0]` that have a value of `words` words, and these values, int64 [rows,
+        words]."""
         words = int(request["words"])
         got = self._of(request).get(ids=_digits(arrays[0]), include=["metadatas"])
         found = zip(got["ids"], got["metadatas"] or [], strict=False)
@@ -164,7 +166,7 @@ def main(_: str) -> int:
         opening = read_frame(requests)
         return 0 if opening is None else _serve(opening[0], requests, replies)
     except (OSError, FrameError):
-        return 1  # the parent is gone, or sent something that is no frame
+        return 1  # the parent is gone, or sent something that is not a frame
 
 
 def _serve(opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> int:
@@ -193,7 +195,7 @@ def _serve(opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> in
 
 
 def _failure(error: Exception) -> dict[str, Any]:
-    """What to reply: the message of an error, and what it means."""
+    """Returns the reply about an error: its message and its meaning."""
     from chromadb.errors import ChromaError, NotFoundError
 
     said = str(error).strip()
@@ -209,7 +211,7 @@ def _failure(error: Exception) -> dict[str, Any]:
 
 
 def _reason(error: Exception, said: str) -> str:
-    """Why the server could not be asked. Chroma's client hides it behind a question of its own."""
+    """Returns why the server could not be asked. Chroma's client hides the reason behind a request of its own."""
     cause = error.__cause__ or error.__context__
     if _status(error) in _NO_ENTRY:
         return f"answers {_status(error)}: it wants other headers than those in the settings"
@@ -223,14 +225,14 @@ def _reason(error: Exception, said: str) -> str:
 
 
 def _broken_off(error: Exception) -> bool:
-    """Whether the server ended the connection in place of an answer. A slow server, or none, is another matter."""
+    """Whether the server ended the connection instead of answering. A server that is slow or missing does not count."""
     from httpx import ReadError, RemoteProtocolError
 
     return isinstance(error, ReadError | RemoteProtocolError) or _status(error) == _BAD_GATEWAY
 
 
 def _status(error: BaseException | None) -> int:
-    """The HTTP status that led to an error; 0 if none did."""
+    """Returns the HTTP status that caused an error; 0 if none did."""
     while error is not None:
         answer = getattr(error, "response", None)
         if answer is not None:
@@ -255,7 +257,7 @@ def _is_name(row: str) -> bool:
 
 
 def _value(kept: Any, words: int) -> NDArray[np.int64] | None:
-    """The value in a row's metadata; None if it has none of this length."""
+    """Returns the value in a row's metadata, int64 of `words` words; None if there is none of this length."""
     try:
         raw = base64.b64decode(str(dict(kept)[_VALUE]), validate=True)
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The process that has a store open: how it is started, asked, waited for and ended. What is asked is up to others."""
+"""Starts, asks, waits for and ends the process that has a store open. The callers define the requests."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .frames import Frame, read_frame, write_frame
 
 
 def damaged(why: str) -> StoreFailed:
-    """The error about a damaged store, which has to be filled again."""
+    """Returns the error about a damaged store, which has to be filled again."""
     return to_be_refilled(f" was damaged: {why}")
 
 
 def to_be_refilled(why: str) -> StoreFailed:
-    """The error about a store that has to be filled again."""
+    """Returns the error about a store that has to be filled again."""
     return StoreFailed(f"The vector store{why}. It is filled again from the kept vectors.", rebuild=True)
 
 
 class Turns:
-    """A lock that urgent takers get before the others. After eight of them in a row one of the others gets it."""
+    """A lock that urgent callers get before others. After eight urgent ones in a row, one of the others gets it."""
 
     _URGENT_IN_A_ROW = 8
 
@@ -43,7 +43,8 @@ class Turns:
 
     @contextlib.contextmanager
     def take(self, urgent: bool, timeout: float | None = None) -> Iterator[bool]:
-        """Takes the lock and yields whether that succeeded, which it always does without a timeout."""
+        """Holds the lock within the block. Yields whether it was free within `timeout` seconds; without a timeout,
+        waits until it is."""
         with self._condition:
             self._waiting[urgent] += 1
             try:
@@ -61,7 +62,7 @@ class Turns:
                 self._condition.notify_all()
 
     def _is_next(self, urgent: bool) -> bool:
-        """Whether a taker of this urgency may go next."""
+        """Whether a caller of this urgency may be next."""
         return not self._waiting[not urgent] or urgent is (self._row < self._URGENT_IN_A_ROW)
 
 
@@ -77,9 +78,9 @@ class StoreWorker:
         died_opening: Callable[[str], SidecarError] = damaged,
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Starts `module` in `directory`, which it gets as its argument. `translated` makes the error that a reply
-        states, `died_opening` that of a process that ends before it is `opened`; `variables` are added to its
-        environment. Raises OSError."""
+        """Starts `module` in `directory`, which it gets as its argument. `translated` returns the error that a reply
+        describes, and `died_opening` the error about a process that ends before it is `opened`. `variables` are added
+        to its environment. Raises OSError."""
         self.opened = False
         self._translated = translated
         self._died_opening = died_opening
@@ -102,7 +103,7 @@ class StoreWorker:
         return self._process.poll() is None
 
     def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
-        """Sends one request and returns the reply. Raises the error that the reply states.
+        """Sends one request and returns the reply. Raises the error that the reply describes.
 
         A worker that dies, breaks the pipe or takes longer than `timeout` seconds is ended, and StoreFailed is raised.
         """
@@ -157,7 +158,7 @@ class StoreWorker:
         return StoreFailed(f"In the middle of a call {why}; the next call starts it again.")
 
     def _last_words(self) -> str:
-        """The last line that the worker logged, in brackets; empty if it logged none."""
+        """Returns the last line that the worker logged, in brackets; empty if it logged none."""
         with contextlib.suppress(OSError):
             lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             return f" ({lines[-1][:300]})" if lines else ""
