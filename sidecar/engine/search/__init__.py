@@ -1,1 +1,1 @@
-"""One search, from request to answer."""
+"""Searches: everything from one request to its answer."""

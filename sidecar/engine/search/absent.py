@@ -1,4 +1,5 @@
-"""Why something is not in the index: everything, a path, or whatever a glob means; and what may have been meant."""
+"""Explains why nothing is indexed, why a path is not, or why a glob matches nothing, and suggests what may have been
+meant."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _NEAR = 0.7
 
 
 def why_nothing_is_indexed(snapshot: SearchedSnapshot) -> str:
-    """The reason for an index without files: it is still being built, everything is left out, or there are no files."""
+    """Returns the reason why the index has no files: it is still being built, everything is left out, or there are
+    none."""
     if not is_complete(snapshot):
         return "Nothing is indexed yet: the index is still being built."
     return why_no_files(snapshot.connection)
@@ -31,7 +33,7 @@ def is_complete(snapshot: SearchedSnapshot) -> bool:
 
 
 def why_not_indexed(snapshot: SearchedSnapshot, path: str) -> str:
-    """One or two sentences about a path that is not in the index."""
+    """Returns one or two sentences on why a path is not in the index."""
     left_out = _what_leaves_out(snapshot, path)
     if left_out:
         return left_out
@@ -42,7 +44,8 @@ def why_not_indexed(snapshot: SearchedSnapshot, path: str) -> str:
 
 
 def why_no_match(snapshot: SearchedSnapshot, patterns: Sequence[str], paths: Sequence[str], of: str) -> str:
-    """The reason why none of these globs matches any of `paths`, the indexed files; `of` says which files they are."""
+    """Returns the reason why none of these globs matches any of `paths`, the indexed files; `of` says which files these
+    are."""
     names = ", ".join(shown.place(pattern) for pattern in patterns)
     verb = "matches" if len(patterns) == 1 else "match"
     said = f"{names} {verb} none of the {count(len(paths), 'indexed file')}{of}."
@@ -51,7 +54,7 @@ def why_no_match(snapshot: SearchedSnapshot, patterns: Sequence[str], paths: Seq
 
 
 def _what_leaves_out(snapshot: SearchedSnapshot, path: str) -> str:
-    """Which rule leaves out this path or a folder above it; empty if none does."""
+    """Returns which rule leaves out this path or a folder above it; empty if none does."""
     wanted = {path.rstrip("/"), *(f"{folder}/" for folder in _lineage(path.rstrip("/")))}
     for skip in read_skips(snapshot.connection):
         if skip.path in wanted:
@@ -72,7 +75,7 @@ def _lineage(path: str) -> Iterator[str]:
 
 
 def _fixed_part(glob: str) -> str:
-    """The path before a glob's first wildcard: `a/b` of `a/b/*.py`, and all of a glob that has none."""
+    """Returns the path before a glob's first wildcard: `a/b` for `a/b/*.py`, and a glob without wildcards as it is."""
     fixed: list[str] = []
     for segment in glob.split("/"):
         if _WILD & set(segment):
@@ -85,7 +88,7 @@ def _fixed_part(glob: str) -> str:
 
 
 def _near_path(paths: Sequence[str], path: str) -> str:
-    """An indexed path that is spelled nearly like this one, or has the same name; empty if there is none."""
+    """Returns an indexed path that has the same name as this one or is spelled similarly; empty if there is none."""
     name = path.rpartition("/")[2]
     same_name = [known for known in paths if known.rpartition("/")[2] == name]
     near = get_close_matches(path, same_name or paths, 1, 0.0 if same_name else 0.85)
@@ -93,7 +96,7 @@ def _near_path(paths: Sequence[str], path: str) -> str:
 
 
 def _meant(paths: Sequence[str], glob: str) -> str:
-    """A question that names a glob like this one which finds something; empty if there is none."""
+    """Returns a question with a similar glob that matches something; empty if there is none."""
     for candidate in _like(paths, glob):
         matches = _compiled(candidate)
         if candidate != glob and any(matches(path) for path in paths):
@@ -114,7 +117,7 @@ def _like(paths: Sequence[str], glob: str) -> Iterator[str]:
 
 
 def _respelled(paths: Sequence[str], glob: str) -> str:
-    """The glob with each fixed segment, and the extension, as the indexed paths spell it."""
+    """Returns the glob with its fixed segments and its extension spelled like those of indexed paths."""
     known = [path.split("/") for path in paths]
     spelled: list[str] = []
     for segment in glob.split("/"):
@@ -138,7 +141,7 @@ def _with_known_extension(paths: Sequence[str], name: str) -> str:
 
 
 def _near(word: str, known: Iterable[str]) -> str:
-    """The known word that is this one or most like it, regardless of case; empty if none is like it."""
+    """Returns the known word that equals this one or is most similar, regardless of case; empty if none is similar."""
     by_fold = {one.casefold(): one for one in sorted(known, reverse=True)}
     near = get_close_matches(word.casefold(), sorted(by_fold), 1, 0.6)
     return word if word in by_fold.values() else by_fold[near[0]] if near else ""
@@ -154,6 +157,6 @@ def _compiled(glob: str) -> Callable[[str], bool]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The known word that a person may have meant; empty if none is like it."""
+    """Returns the known word that a person may have meant; empty if none is similar."""
     near = get_close_matches(word.casefold(), sorted(known), 1, _NEAR)
     return near[0] if near else ""

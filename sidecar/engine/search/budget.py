@@ -1,4 +1,4 @@
-"""Keeps the hits of a page within a token budget. The hit that fills it is cut where a definition or a line ends."""
+"""Keeps the hits of a page within a token budget. The hit that exceeds it is cut where a definition or a line ends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from sidecar.model.answers import Hit
 from sidecar.model.files import CHARS_PER_TOKEN
 
 LEAST_LINES = 3
-"""A further hit is cut only if this many of its lines fit; fewer would tell nothing."""
+"""A hit after the first is cut only if at least this many of its lines fit; fewer would be useless. Else it is left
+out."""
 Ends = Callable[[Hit], Sequence[int]]
 """The lines of a hit on which a definition ends, ascending."""
 
 
 def within_budget(hits: Sequence[Hit], token_budget: int, ends: Ends) -> tuple[Hit, ...]:
-    """The leading hits that fit into `token_budget` tokens, at 4 characters per token; the last of them is cut if it
-    does not fit whole. At least one line of the first hit always comes. All hits if the budget is 0."""
+    """Returns the leading hits that fit into `token_budget` tokens of CHARS_PER_TOKEN characters; the last of them is
+    cut if it does not fit whole. The result always has at least one line of the first hit. A budget of 0 means no
+    limit."""
     if token_budget <= 0:
         return tuple(hits)
     kept: list[Hit] = []
@@ -34,7 +36,7 @@ def within_budget(hits: Sequence[Hit], token_budget: int, ends: Ends) -> tuple[H
 
 
 def _lines_within(content: str, room: int) -> int:
-    """How many whole lines of `content`, with their line ends, are at most `room` characters long."""
+    """Returns how many whole lines of `content`, with their line ends, fit into `room` characters."""
     count = 0
     for line in content.split("\n"):
         room -= len(line) + 1
@@ -45,8 +47,8 @@ def _lines_within(content: str, room: int) -> int:
 
 
 def _cut(hit: Hit, room: int, ends: Sequence[int]) -> Hit:
-    """The hit's first `room` lines, or fewer: up to the last definition that ends within them, unless that would give
-    away more than half of the room. A hit of no more lines stays as it is."""
+    """Returns the hit cut to its first `room` lines. If a definition ends in the second half of these, the cut is after
+    the last one that does. A hit that does not have more lines stays as it is."""
     lines = hit.content.split("\n")
     if room >= len(lines):
         return hit

@@ -1,4 +1,4 @@
-"""The two lines of a hit that best show why it was found, with the query's words marked."""
+"""Chooses the two lines of a hit that best show why it was found, and marks the query's words in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sidecar.model.answers import MarkedLine
 from sidecar.parts.lexical.tokens import places, query_terms, terms_of, words
 
 WIDTH = 160
-"""The most characters of an excerpt line. A longer line is cut so that its first hit word is visible."""
+"""The maximum number of characters of an excerpt line. A longer line is cut so that its first hit word is visible."""
 _LINES = 2
 _BEFORE = 40
 _DOTS = "\u2026"
@@ -21,7 +21,8 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of the hit. `hits` has, for each hit word in it, the query's terms that the word has."""
+    """A line of the hit. `index` counts from 0. `hits` has, for each hit word in the line, those of the query's terms
+    that the word has."""
 
     index: int
     text: str
@@ -29,18 +30,18 @@ class _Line:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """All of the query's terms that the line has."""
+        """All of the query's terms that are in the line."""
         return _NONE.union(*self.hits)
 
 
 def excerpt(
     content: str, start_line: int, terms: Collection[str], names: Collection[str] = ()
 ) -> tuple[MarkedLine, ...]:
-    """At most two lines of `content`, in their order; `start_line` is the number of its first line.
+    """Returns at most two lines of `content`, in their order; `start_line` is the number of its first line.
 
-    The lines are those that contain the most of the query's `terms` between them; ties go to a line with one of the
-    defined `names`. If fewer than two lines have a term, the first other lines that are not blank follow, those with a
-    name before the rest.
+    They are the lines that together contain the most of the query's `terms`; in a tie, a line with one of the defined
+    `names` is preferred. If fewer than two lines have a term, the others are the first lines that are not blank, lines
+    with a name before those without.
     """
     hits, texts = _hits_of(frozenset(terms)), content.split("\n")
     # Splitting every word of every line into terms would take longer than the search itself.
@@ -58,8 +59,8 @@ def excerpt(
 
 
 def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
-    """A function that finds the words of a text that match the query, each as (start, end) in characters. Stop words
-    match nothing unless the query has no other words."""
+    """Returns a function that finds the words of a text that match the query, each as (start, end) in characters. Stop
+    words match nothing unless the query has no other words."""
     hits = _hits_of(frozenset(query_terms(query)))
     return lambda text: _spans(text, hits)
 
@@ -71,9 +72,9 @@ class _Hits(dict[str, frozenset[str]]):
         super().__init__()
         self._terms = terms
         squeezed = {_squeezed(term) for term in terms}
-        # Each ASCII word with one of the terms contains one of these strings. Stemming cuts a word's end and may change
-        # the last letter of the rest. Of a term of up to three letters only the first two are sure to be in the word,
-        # and of `die`, `lie` and `tie` only the first (`dying`, `lying`, `tying`).
+        # Each ASCII word with one of the terms contains one of these strings. Stemming cuts off a word's end and may
+        # change the last letter of the rest. Of a term of up to three letters, only the first two are certainly in the
+        # word, and of `die`, `lie` and `tie` only the first (`dying`, `lying`, `tying`).
         self._hints = tuple({t[: 1 if t in _IRREGULAR else -1 if len(t) > 3 else 2] for t in squeezed})
 
     def may_be_in(self, squeezed: str) -> bool:
@@ -94,7 +95,7 @@ class _Hits(dict[str, frozenset[str]]):
 
 @lru_cache(maxsize=8)
 def _hits_of(terms: frozenset[str]) -> _Hits:
-    """Cached, because all hits of a page share one."""
+    """Returns the `_Hits` of these terms. Cached, because all hits of a page share them."""
     return _Hits(terms)
 
 
@@ -103,13 +104,13 @@ def _spans(text: str, hits: _Hits) -> list[tuple[int, int]]:
 
 
 def _squeezed(text: str) -> str:
-    """The text as terms are spelled: lower case, without underscores."""
+    """Returns the text in the spelling of terms: lower case, without underscores."""
     return text.lower().replace("_", "")
 
 
 def _chosen(lines: Sequence[_Line], names: Collection[str]) -> list[_Line]:
-    """The lines to show. Each is the one that adds the most terms; ties go to the line with more terms, then more hit
-    words, then one of the names, then to the earlier line."""
+    """Returns the lines to show. Each is the one that adds the most terms; in a tie, the one with more terms, then with
+    more hit words, then with one of the names, then the earlier one."""
     chosen: list[_Line] = []
     seen, rest = _NONE, list(lines)
     while rest and len(chosen) < _LINES:

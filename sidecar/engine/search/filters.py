@@ -1,4 +1,4 @@
-"""Which chunks a search may return, as one flag per chunk row, computed before anything is ranked."""
+"""Computes which chunks a search may return, as one flag per chunk row, before anything is ranked."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sidecar.parts.manifest import chunks_containing
 
 
 def allowed_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, request: SearchRequest) -> Flags:
-    """Flags of shape [chunks]: chunks of the collection that match any of the request's path globs, any of its
-    languages and any of its kinds, and contain each of its exact texts. An empty filter excludes nothing. Raises
+    """Returns flags of shape [chunks]: the chunks of the collection that match any of the request's path globs, any of
+    its languages and any of its kinds, and contain each of its exact texts. An empty filter excludes nothing. Raises
     InvalidPattern."""
     flags = columns.in_collection
     if request.paths:

@@ -1,8 +1,8 @@
-"""Questions in German and Japanese: the words of programming among them, in English.
+"""Translates the words of programming in German and Japanese questions into English.
 
-Code is written in English, and so is what the shipped models learnt from. `languages/*.txt` translate a few hundred
-words. A word that the index contains stays beside its translation, because comments and documents may be in the
-language of the question.
+Code is written in English, and so are the texts from which the shipped models learnt. `languages/*.txt` translate a few
+hundred words. A word that the index contains is kept beside its translation, because comments and documents may be in
+the language of the question.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _GRAMMAR = frozenset(
     weil welche welchem welchen welcher welches wenn wer werden weshalb wie wieso wir wird wo wobei wodurch wofür woher
     womit woran wurde wurden zu zum zur zwischen über""".split()
 )
-"""German words that say nothing of what is looked for."""
+"""German words of grammar, which say nothing about the subject of a question."""
 _ALSO_ENGLISH = frozenset("als am an da dem den des die ein er es hat im in ist man so um was war".split())
 _UMLAUT = re.compile("[äöüÄÖÜß]")
 _WORD = re.compile(r"(?<![\w.:/])(?<!\w\()[^\W\d_]+(?![\w(:/]|\.\w)")
-"""A word of prose: no part of an identifier, a path, a call or an address."""
+"""A word of prose: not a part of an identifier, a path, a call or an address."""
 _JAPANESE = re.compile("[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _ENDINGS = "ungen ung eten ern end ten ter tes te et en em er es e n s t".split()
@@ -40,9 +40,10 @@ _PARTICIPLE = re.compile(
     "((?:zuruck|herunter|zusammen|wieder|weiter|hinzu|durch|nach|auf|aus|ein|mit|vor|weg|los|hoch|fest|her|um|ab|an|zu)?)"
     "(?:ge|zu)(.{3,}(?:en|t))(?:e[mnrs]?)?"
 )
-"""`gespeichert`, `aufgerufen` and `aufzurufen`, which have their `ge` or `zu` at the beginning or in the middle."""
+"""Matches forms such as `gespeichert`, `aufgerufen` and `aufzurufen`, with `ge` or `zu` at the beginning or in the
+middle."""
 _TELLING = 12
-"""A question in German has a word that tells so among this many."""
+"""In a German question, more than one word in this many is recognisably German."""
 _SHORTEST_KEY = 4
 _SHORTEST_PART = 3
 _LONGEST_WORD = 64
@@ -51,7 +52,8 @@ _MOST_SAID = 8
 
 @dataclass(frozen=True)
 class _Dictionary:
-    """English words by the key of a foreign one; `telling` are the foreign words that are no English ones, folded."""
+    """English words by the key of a foreign one. `telling` has the foreign words, folded, that are not English words
+    too; `longest` is the length of the longest key."""
 
     english: Mapping[str, str]
     telling: frozenset[str]
@@ -59,7 +61,7 @@ class _Dictionary:
 
 
 def in_english(snapshot: SearchedSnapshot, query: Query) -> tuple[Query, str]:
-    """The query with English words for the German or Japanese ones that are known, and a notice that names them; the
+    """Returns the query with English words for the known German or Japanese ones, and a notice that names them; the
     same query and an empty notice if there are none."""
     words = _Words(snapshot)
     text = query.text
@@ -74,15 +76,16 @@ def in_english(snapshot: SearchedSnapshot, query: Query) -> tuple[Query, str]:
 
 
 class _Words:
-    """Translates words for one index. `said` collects what they became."""
+    """Translates words for one index. `said` collects the English words."""
 
     def __init__(self, snapshot: SearchedSnapshot) -> None:
         self._snapshot = snapshot
         self.said: list[str] = []
 
     def of_german(self, word: str) -> str:
-        """What stands for a German word: nothing for one of grammar, itself for an unknown one. In lower case, because
-        every German noun has a capital, which elsewhere is the sign of a name."""
+        """Returns the replacement of a German word: nothing for a word of grammar, its translation for a known one,
+        else the word itself. A capitalised word is put into lower case, because every German noun has a capital, which
+        elsewhere marks a name."""
         if fold_accents(word).casefold() in _GRAMMAR:
             return ""
         english = _from_german(word)
@@ -90,8 +93,9 @@ class _Words:
         return self._beside(own, english) if english else own
 
     def of_japanese(self, run: str) -> Iterator[str]:
-        """What stands for characters without a space between them: the known words, longest first, and what is between
-        them, except lone hiragana, which is grammar."""
+        """Yields the replacements of characters without a space between them: the translations of known words, the
+        longest possible ones first, and the characters between them, except for single runs of hiragana, which are
+        grammar."""
         known = _dictionary("japanese")
         at = unknown = 0
         while at < len(run):
@@ -106,7 +110,7 @@ class _Words:
         yield _between(run[unknown:])
 
     def _beside(self, word: str, english: str) -> str:
-        """The English words, after the foreign one if the index contains that."""
+        """Returns the English words, after the foreign one if the index contains it."""
         self.said.extend(english.split())
         terms = terms_of(word)[:1]
         occurs = terms and len(read_bodies(self._snapshot.connection, terms).ids) > 0
@@ -118,7 +122,7 @@ def _between(rest: str) -> str:
 
 
 def _is_german(text: str) -> bool:
-    """Whether at least one word in twelve has an umlaut or is a word that only German has."""
+    """Whether more than one word in `_TELLING` has an umlaut or is a word that only German has."""
     found = _WORD.findall(text)
     return sum(map(_is_telling, found)) > len(found) / _TELLING
 
@@ -134,7 +138,7 @@ def _is_telling(word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_compound(folded: str) -> bool:
-    """Whether a word is made of two German ones, of which the second may have an ending: no English word is."""
+    """Whether a word consists of two German ones, the second of which may have an ending. English words do not."""
     return any(
         folded[:cut].removesuffix("s") in _dictionary("german").telling and _known(folded[cut:])
         for cut in range(_SHORTEST_KEY, min(len(folded), _LONGEST_WORD) - _SHORTEST_PART + 1)
@@ -143,7 +147,7 @@ def _is_compound(folded: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _from_german(word: str) -> str:
-    """The English words for a German word, or for the words that a compound consists of; empty if unknown."""
+    """Returns the English words for a German word, or for the parts of a compound; empty if they are unknown."""
     if len(word) > _LONGEST_WORD:
         return ""
     folded = fold_accents(word).casefold()
@@ -151,7 +155,8 @@ def _from_german(word: str) -> str:
 
 
 def _from_parts(folded: str) -> list[str]:
-    """English words for each part of a compound, the first part as long as possible; empty if one is unknown."""
+    """Returns the English words for each part of a compound, with the first part as long as possible; empty if a part
+    is unknown."""
     for cut in range(len(folded) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
         first, last = _known(folded[:cut]), _known(folded[cut:])
         others = [last] if last else _from_parts(folded[cut:]) if first else []
@@ -161,7 +166,7 @@ def _from_parts(folded: str) -> list[str]:
 
 
 def _german_key(folded: str) -> str:
-    """What the forms of a German word have in common: `speichern`, `speichert`, `gespeichert`."""
+    """Returns a key that the forms of a German word share, such as `speichern`, `speichert` and `gespeichert`."""
     participle = _PARTICIPLE.fullmatch(folded)
     key = "".join(participle.groups()) if participle else folded
     while ending := next((e for e in _ENDINGS if key.endswith(e) and len(key) - len(e) >= _SHORTEST_KEY), ""):
@@ -170,7 +175,8 @@ def _german_key(folded: str) -> str:
 
 
 def _known(german: str) -> str:
-    """The English words for a German word without diacritics, in its listed form or another one; empty if unknown."""
+    """Returns the English words for a German word without diacritics, in its listed form or another one; empty if it is
+    unknown."""
     english = _dictionary("german").english
     return english.get(german) or english.get(_german_key(german), "")
 

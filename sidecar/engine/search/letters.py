@@ -1,7 +1,7 @@
-"""How well a path fits the letters that a person types for it, as editors' lists of files take them.
+"""Scores how well a path fits the letters that a person types to find it, as in editors' lists of files.
 
-The letters of each typed word occur in the path in their order, in any case, with anything in between. Letters that
-stand together, that begin a word, or that are in the file's own name count for more.
+A path fits if it contains the letters of each typed word in their order, in any case, with anything in between. Letters
+that stand together, that begin a word, or that are in the file's own name count for more.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 _IN_NAME = 8
-"""For each letter found in the file's name instead of in its folders."""
+"""The points for each letter that is found in the file's name and not in its folders."""
 _TOGETHER = 5
 _BEGINS = 4
 _WHOLE = 30
-"""For a word that is the name's beginning; half of it where it begins another word of the name."""
+"""The points for a word at the beginning of the file's name; half of them if it begins another word of the name."""
 _BREAKS = frozenset("/_-. ")
 
 
@@ -28,8 +28,8 @@ class Fit(NamedTuple):
 
 
 def best_fits(paths: Iterable[str], typed: str, limit: int) -> tuple[list[Fit], int]:
-    """The `limit` best fitting paths, best first, and how many fit at all. Ties go to the shorter path, then by the
-    alphabet. Nothing fits if nothing is typed."""
+    """Returns the `limit` best fitting paths, best first, and how many fit at all. Ties are ordered by length, the
+    shorter path first, then alphabetically. Nothing fits if nothing is typed."""
     fits = fitting(typed)
     found = [Fit(path, score) for path in paths if (score := fits(path)) is not None]
     best = heapq.nsmallest(limit, found, key=lambda fit: (-fit.score, len(fit.path), fit.path))
@@ -37,7 +37,7 @@ def best_fits(paths: Iterable[str], typed: str, limit: int) -> tuple[list[Fit], 
 
 
 def fitting(typed: str) -> Callable[[str], float | None]:
-    """A function that scores a path; None for one that does not fit."""
+    """Returns a function that scores a path, higher for a better fit; it returns None for a path that does not fit."""
     words = typed.replace("\\", "/").casefold().split()
     patterns = [re.compile(".*?".join(map(re.escape, word)), re.DOTALL) for word in words]
 
@@ -45,7 +45,7 @@ def fitting(typed: str) -> Callable[[str], float | None]:
         folded = path.casefold()
         if not words or not all(pattern.search(folded) for pattern in patterns):
             return None
-        # Folding may change the length of a text; then letters and places no longer go together.
+        # Folding may change the length of a text; then the positions in both no longer correspond.
         letters = path if len(folded) == len(path) else folded
         return sum(_score(folded, letters, word) for word in words) / (1 + len(path) / 1000)
 
@@ -53,7 +53,7 @@ def fitting(typed: str) -> Callable[[str], float | None]:
 
 
 def _score(folded: str, path: str, word: str) -> float:
-    """The better of the word within the file's name alone and within the whole path."""
+    """Returns the score of one word: within the file's name if it fits there, else within the whole path."""
     start = folded.rfind("/") + 1
     in_name = _places(folded, path, word, start)
     if in_name is not None:
@@ -63,8 +63,8 @@ def _score(folded: str, path: str, word: str) -> float:
 
 
 def _places(folded: str, path: str, word: str, start: int) -> list[int] | None:
-    """Where the letters stand: together if the word occurs so, else each as early as it can, at the beginning of a word
-    if the rest still fits then. None if they do not fit."""
+    """Returns the positions of the letters: side by side if the path contains the word as it is; else each letter as
+    early as possible, at the beginning of a word if the rest still fits after that. None if they do not fit."""
     together = folded.find(word, start)
     if together >= 0:
         return list(range(together, together + len(word)))

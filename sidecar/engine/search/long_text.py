@@ -1,7 +1,7 @@
-r"""What a long question consists of: an issue, a commit message or a log, pasted as it is.
+r"""Takes a long question apart: an issue, a commit message or a log, pasted as it is.
 
-Reads only the text, never the index, and looks at each line a bounded number of times. Every part is a span of the
-text, or a name that stands in it.
+Reads only the text, never the index, and reads each line a bounded number of times. Every part is a span of the text,
+or a name in it.
 
 >>> parts_of("Wrong port in URLs\n\nCalling `build_url` in src/net/url.py drops it.").names
 ('build_url',)
@@ -19,11 +19,11 @@ from sidecar.parts.languages import language_of
 from sidecar.parts.lexical.tokens import STOP_WORDS
 
 SHORT = 200
-"""Longer texts are read as long questions."""
+"""Texts with more characters are read as long questions."""
 MOST_NAMES = 32
 MOST_FILES = 48
 _LINE = 1000
-"""Of a longer line only the beginning is searched for frames: it is data and not a log."""
+"""Only so many characters of a line are searched for frames, because a longer line is data and not a log."""
 _TITLE = 200
 _LONGEST_PATH = 300
 
@@ -35,13 +35,13 @@ class TextSpan(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """What stands there."""
+        """Returns this part of the text."""
         return text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class FileMention:
-    """A file or a dotted module as the text names it. `path` has slashes and no drive.
+    """A file or a dotted module that the text names. `path` has slashes and no drive.
 
     `depth` is its position among the traceback's frames, 1 for the place of the failure; 0 if it is in no traceback.
     `dotted` is true for a module, class or function written with dots; its last parts need not be part of the file's
@@ -58,10 +58,11 @@ class FileMention:
 class LongText:
     """The parts of a long question.
 
-    - `title`: the line that says what it is about: the first one, unless that is a greeting or a heading of a form.
+    - `title`: the line that says what the question is about: the first one, unless that is a greeting or a heading of a
+      form.
     - `code`: blocks of code, fenced or indented. `frames`: lines of tracebacks. `errors`: error messages.
-    - `names`: words that only identifiers are written like, and quoted ones, the likeliest first; at most 32.
-    - `files`: files and dotted modules that it names, frames first; at most 48.
+    - `names`: words that are spelled as only identifiers are, and quoted words, the likeliest first; at most 32.
+    - `files`: files and dotted modules that the question names, frames first; at most 48.
     """
 
     text: str
@@ -89,7 +90,7 @@ def is_long(text: str) -> bool:
 
 
 def parts_of(text: str) -> LongText:
-    """Takes a text apart. Never raises; takes time in proportion to its length."""
+    """Takes a text apart, in time proportional to its length. Raises nothing."""
     lines = list(_lines(text))
     frames = list(_frames(text, lines))
     at = tuple(frame.line for frame in frames)
@@ -108,7 +109,7 @@ def parts_of(text: str) -> LongText:
 
 
 def _lines(text: str) -> Iterator[TextSpan]:
-    """The lines that hold more than blanks, without their line ends."""
+    """Yields the lines that are not blank, without their line ends."""
     start = 0
     while start < len(text):
         end = text.find("\n", start)
@@ -201,7 +202,7 @@ def _frame(match: re.Match[str], line: TextSpan) -> _Frame:
 
 
 def _innermost_first(frames: list[_Frame]) -> list[_Frame]:
-    """Python prints the place of the failure last, all others first."""
+    """Returns the frames with the place of the failure first. Python prints that last; all others print it first."""
     python = [frame for frame in frames if frame.last_is_innermost]
     return [*reversed(python), *(frame for frame in frames if not frame.last_is_innermost)]
 
@@ -219,8 +220,8 @@ _BULLET = re.compile(r"\s*+(?:[-*+] |\d++[.)] )")
 
 
 def _code_blocks(text: str, lines: list[TextSpan]) -> Iterator[TextSpan]:
-    """Fenced blocks, without their fences, and blocks that a blank line or the text's start sets off and that are
-    indented by four columns. An open fence reaches to the end."""
+    """Yields fenced blocks, without their fences, and blocks that are indented by four columns, except below an item of
+    a list. A fence that is not closed extends to the end."""
     fence, begin, listed = "", 0, False
     block: list[TextSpan] = []
     for line in lines:
@@ -259,8 +260,8 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f]")
 
 
 def _title(text: str, lines: list[TextSpan], errors: tuple[TextSpan, ...]) -> TextSpan:
-    """The first line that says something; of a bare log its last error. At most 200 characters, up to a sentence's
-    end if one lies there."""
+    """Returns the first meaningful line; for a log without one, its last error. It has at most 200 characters; a longer
+    line is cut at the end of a sentence if there is one, else at a blank."""
     starts = [_begun(text, line) for line in lines[:12] if not text.startswith(_INDENT, line.start)]
     said = [span for span in starts if span.end > span.start and not _NO_TITLE.match(text, span.start, span.end)]
     title = said[0] if said else lines[0] if lines else TextSpan(0, 0)
@@ -274,7 +275,7 @@ def _title(text: str, lines: list[TextSpan], errors: tuple[TextSpan, ...]) -> Te
 
 
 def _begun(text: str, line: TextSpan) -> TextSpan:
-    """The line without the marks that it begins with, and without `[Bug]`."""
+    """Returns the line without the marks that it begins with, and without a label such as `[Bug]`."""
     match = _MARKUP.match(text, line.start, line.end)
     return TextSpan(match.end() if match else line.start, line.end)
 
@@ -291,7 +292,8 @@ _DEFINES = re.compile(
 
 
 def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple[str, ...]:
-    """Quoted words first, then those of frames, then others by how often they occur, the earlier first."""
+    """Returns the names: quoted words first, then those of frames, then the others by frequency, the earlier first in a
+    tie."""
     quoted = [w for match in _QUOTED.finditer(text) for w in _WORD.findall(match[1] or match[2])]
     framed = [w for frame in _innermost_first(frames) for w in _WORD.findall(frame.name)[-1:]]
     defined = [match[1] for span in code for match in _DEFINES.finditer(text, span.start, span.end)]
@@ -304,13 +306,13 @@ def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple
 
 _QUALIFIES = re.compile(r".*(?:[@$]|\w[.#]|::|->)")
 _MAY_QUALIFY = frozenset("@$.#:>")
-"""What these end with: most words follow a blank, and are not looked at further."""
+"""The last characters of what `_QUALIFIES` matches. Most words follow a blank, so they need no closer look."""
 _GOES_ON = re.compile(r"[./]\w")
 
 
 def _written(text: str) -> Iterator[str]:
-    """Words that look like identifiers: with inner capitals or underscores, followed by a call, or last in a dotted
-    name."""
+    """Yields words that look like identifiers: words with inner capitals or underscores, words that are called, and the
+    last parts of dotted names."""
     for match in _WORD.finditer(text):
         word, start, end = match.group(), match.start(), match.end()
         called = text.startswith("(", end) and not text.startswith("(s)", end)
@@ -319,7 +321,7 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _has_inner(word: str) -> bool:
-    """Whether capitals or underscores join the word from several; a plural such as `URLs` is one."""
+    """Whether capitals or underscores join several words in this one; a plural such as `URLs` is a single word."""
     return _INNER.search(word) is not None and not (word[-1] == "s" and word[:-1].isupper())
 
 
@@ -338,7 +340,8 @@ _DOTTED = re.compile(r"[A-Za-z_]\w++(?:\.[A-Za-z_]\w++)++")
 
 
 def _files(text: str, frames: list[_Frame]) -> tuple[FileMention, ...]:
-    """The files of traceback frames, innermost first, then the other files in the order of the text; each path once."""
+    """Returns the files of traceback frames, innermost first, then the other files in the order of the text; each path
+    once."""
     found: dict[str, FileMention] = {}
     for depth, frame in enumerate(_innermost_first(frames), 1):
         found.setdefault(frame.path, FileMention(frame.path, frame.at, depth))

@@ -1,7 +1,7 @@
-"""Error messages: whether a query is one, and how much of it a passage of code says.
+"""Recognises error messages among queries, and measures how much of a message a passage of code contains.
 
-A program builds its messages from literals with gaps for values, so most of a message's words stand in a literal, in
-order, and the rest nowhere. Reads only texts, never the index.
+A program builds its messages from literals with gaps for values. So most words of a message are in a literal, in order,
+and the rest are nowhere. Reads only texts, never the index.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from sidecar.parts.lexical.tokens import words
 _LEAST_WORDS = 4
 _MOST_WORDS = 40
 _LEAST_SAID = 3
-"""Fewer words than these are in order by chance."""
+"""The minimum number of words in order; fewer words may be in order by chance."""
 _SHORTEST = 4
 _LINES = 2
-"""A long literal goes on in the next line."""
+"""The number of adjacent lines that are examined together, because a long literal continues on the next line."""
 _ASKS = re.compile(
     r"(?i)(?:how|where|what|which|why|when|who|does|do|is|are|can|find|show|list|i want|change|make|let|add|support"
     r"|allow|fix(?:e[sd])?|remove|update|avoid|handle|improve|ensure|prevent|move|rename|refactor|implement|don't)\b"
 )
-"""How questions begin, and requests for a change."""
+"""Matches the beginnings of questions and of requests for a change."""
 _FAILS = re.compile(
     r"(?i)\b(?:error|exception|warning|fatal|panic(?:ked)?|can(?:no|')t|could(?: not|n't)|failed|failure|unable|invalid"
     r"|unknown|unexpected|expected|missing|must|unsupported|already|do(?:es)?(?: not|n't)|no such|undefined|deprecated"
@@ -35,7 +35,8 @@ _LITERAL = re.compile("['\"`]")
 
 
 def message_words(text: str) -> tuple[str, ...]:
-    """The words of an error message in order, lower-case, at most 40; empty if the text is none.
+    """Returns the words of an error message in order, in lower case, at most 40; empty if the text is not an error
+    message.
 
     >>> message_words("Unknown style 'google'. Expected one of: Scala.js")
     ('unknown', 'style', 'google', 'expected', 'one', 'of', 'scala', 'js')
@@ -48,8 +49,8 @@ def message_words(text: str) -> tuple[str, ...]:
 
 
 def said_in(code: str, message: Sequence[str]) -> float:
-    """The largest share of the message's words, 0-1, that two neighbouring lines with literals contain in the message's
-    order; 0 for a message of at most two words."""
+    """Returns how much of the message two adjacent lines with literals contain in the message's order, 0-1; 0 if they
+    contain fewer than `_LEAST_SAID` of its words."""
     told_in = _finder(tuple(message)).findall
     lines = [told_in(line.lower()) if _LITERAL.search(line) else [] for line in code.split("\n")]
     most = 0
@@ -62,13 +63,14 @@ def said_in(code: str, message: Sequence[str]) -> float:
 
 @lru_cache(maxsize=8)
 def _finder(message: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds the words of a message in a text in lower case. Cached, because all passages of a search share it."""
+    """Returns a pattern that finds the words of a message in a text in lower case. Cached, because all passages of a
+    search share it."""
     longest_first = sorted(set(message), key=lambda word: (-len(word), word))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
 
 
 def _in_order(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
+    """Returns the length of the longest common subsequence (by dynamic programming)."""
     row = [0] * (len(other) + 1)
     for word in one:
         before = row

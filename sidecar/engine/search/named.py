@@ -1,5 +1,5 @@
-"""Which definition a hit is about: what a person calls the place, where the hit's own lines may be the middle of a
-function."""
+"""Finds the definition that a hit is about. Its name tells a person more than the hit's own lines, which may be the
+middle of a function."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from sidecar.parts.manifest import read_file_id
 
 
 def with_definitions(snapshot: SearchedSnapshot, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with the definitions that they are about: around the most telling line, or for a hit without an excerpt
-    around its first line."""
+    """Returns the hits with the definitions that they are about: the innermost one around the excerpt's line with the
+    most hit words, or around the first line of a hit without an excerpt; if there is none, the first one below that
+    line."""
     return [replace(hit, definition=_definition(snapshot.connection, hit)) for hit in hits]
 
 
 def ends_of(snapshot: SearchedSnapshot, hit: Hit) -> list[int]:
-    """The lines of a hit on which a definition ends, ascending."""
+    """Returns the lines of a hit on which a definition ends, 1-based and ascending."""
     return find_ends(snapshot.connection, read_file_id(snapshot.connection, hit.path), hit.start_line, hit.end_line)
 
 
 def telling(lines: Sequence[MarkedLine]) -> MarkedLine:
-    """The line with the most hit words, else the first."""
+    """Returns the line with the most hit words; the first of them in a tie."""
     return max(lines, key=lambda line: len(line.pieces))
 
 

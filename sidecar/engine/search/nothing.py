@@ -1,6 +1,6 @@
-"""Why a search found nothing: one sentence about the first thing that leaves nothing, and what would help.
+"""Explains why a search found nothing: one sentence about the first cause that applies, and what would help.
 
-Only an answer without results is examined, so none of this costs a search that finds something.
+Only answers without results are examined, so searches that find something take no longer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_LISTED = 12
 
 
 def why_no_hits(snapshot: SearchedSnapshot, request: SearchRequest, total: int) -> str:
-    """The reason why this search has no hits on its page; `total` counts the hits on all pages. Raises
+    """Returns the reason why this search has no hits on its page; `total` counts the hits on all pages. Raises
     InvalidPattern."""
     if total:
         return f"The offset {request.offset} is past the end, after {count(total, 'result')}."
@@ -46,14 +46,14 @@ def why_no_hits(snapshot: SearchedSnapshot, request: SearchRequest, total: int) 
 
 
 def why_no_paths(snapshot: SearchedSnapshot, pattern: str) -> str:
-    """The reason why no indexed path matches a glob."""
+    """Returns the reason why no indexed path matches a glob."""
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
     return why_no_match(snapshot, [pattern], snapshot.paths, "")
 
 
 def why_no_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], found: Iterable[str]) -> str:
-    """The reason why no definition was found. `found` are the kinds of those with this name, whatever their kind."""
+    """Returns the reason why no definition was found. `found` has the kinds of all definitions with this name."""
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
     unknown = _unknown_kind([kind for kind in kinds if kind not in KINDS], ())
@@ -66,8 +66,8 @@ def why_no_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], 
 
 
 def why_nothing_close(snapshot: SearchedSnapshot, closest: float | None, threshold: float) -> str:
-    """The reason why no chunk is close enough to a question. `closest` is the best similarity, 0-1; None if no vector
-    was compared."""
+    """Returns the reason why no chunk is close enough to a question. `closest` is the best similarity, 0-1; None if no
+    vector was compared."""
     if not len(snapshot.chunk_ids):
         return why_nothing_is_indexed(snapshot)
     if closest is None:
@@ -77,14 +77,14 @@ def why_nothing_close(snapshot: SearchedSnapshot, closest: float | None, thresho
 
 
 def why_nothing_similar(collection: Collection, closest: float | None) -> str:
-    """The reason why no other chunk is like a given one; `closest` as in `why_nothing_close`."""
+    """Returns the reason why no other chunk is similar to a given one. For `closest` see `why_nothing_close`."""
     if closest is None:
         return f"There is no other indexed {_CALLED[collection]} to compare it with."
     return f"No other indexed {_CALLED[collection]} is like it: the closest has a similarity of {closest:.4g}."
 
 
 def why_no_docs(snapshot: SearchedSnapshot) -> str:
-    """The reason why no documentation is indexed."""
+    """Returns the reason why no documentation is indexed."""
     rules = Counter(skip.decision.rule for skip in read_skips(snapshot.connection))
     off, beyond = rules[Rule.DOCS_OFF], rules[Rule.TOO_MANY]
     if off:
@@ -103,7 +103,7 @@ def why_no_docs(snapshot: SearchedSnapshot) -> str:
     return f"The setting docPatterns matches none of the {known}."
 
 
-# ---------------------------------------------------------------- the causes, in the order in which they are looked at
+# ---------------------------------------------------------------- the causes, in the order in which they are examined
 
 
 def _why_empty(snapshot: SearchedSnapshot, collection: Collection) -> str:
@@ -138,7 +138,7 @@ def _why_no_language(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
 
 
 def _most_common_first(names: Iterable[str]) -> list[str]:
-    """The distinct names; equally common ones by the alphabet, whatever was read first."""
+    """Returns the distinct names, the most common first; equally common ones in alphabetical order."""
     counts = Counter(names)
     return sorted(counts, key=lambda name: (-counts[name], name))
 
@@ -203,7 +203,7 @@ def _why_no_word(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
     filtered = " that passes the filters" if request.paths or request.languages or request.kinds else ""
     if request.mode != "fts" and request.alpha > 0:
         return f"No {what}{filtered} has a vector yet, and none contains a word of the query."
-    typed = request.query.replace("`", " ").split()  # between backticks, a name would be advice to run a tool
+    typed = request.query.replace("`", " ").split()  # a name between backticks would look like a tool to run
     words = [word for word in dict.fromkeys(typed) if any(map(str.isalnum, word))]
     if not words or not understand(request.query).terms:
         return "The query has no letter or digit to look for."

@@ -1,7 +1,7 @@
-"""A first look at a workspace, from the index alone: languages, how it is built, where it starts, its settings, its
-tests, and which files are central.
+"""Makes an overview of a workspace from the index alone: its languages, files of its build, program starts, settings,
+tests, and central files.
 
-A file is central if it is long and many files name it (`rank/mentions.py`). Everything else is said by paths and by
+A file is central if it is long and many files name it (`rank/mentions.py`). Everything else follows from paths and from
 definitions called `main`. No file is read.
 """
 
@@ -38,14 +38,15 @@ _TEST_SUPPORT = re.compile(r"helper|conftest|setup|utils?\b|integration", re.IGN
 _HIDDEN = re.compile(r"(?:^|/)\.")
 _SHELLS = frozenset({"bash", "fish", "powershell"})
 _EXAMINED = 2_000
-"""The most files, longest first, among which central ones are looked for."""
+"""The maximum number of files, the longest first, among which central ones are looked for."""
 _MOST_BYTES = 3_600
-"""All paths and names of an overview together: 1,500 tokens are at least so much and what stands between them."""
+"""The maximum bytes of all paths and names of an overview together, so that it has at most 1,500 tokens."""
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of one snapshot. `code` and `tests` are rows of files with code; `lines` has the shape [files]."""
+    """The files of one snapshot. `code` and `tests` are rows of files with code; `lines` has the number of lines of
+    each file, shape [files]."""
 
     paths: list[str]
     languages: list[str]
@@ -54,11 +55,11 @@ class _Files:
     tests: list[int]
 
     def stem(self, row: int) -> str:
-        """The file's name up to its first dot, in lower case."""
+        """Returns the file's name up to its first dot, in lower case."""
         return PurePosixPath(self.paths[row]).name.partition(".")[0].lower()
 
     def depth(self, row: int) -> int:
-        """The number of folders that the file is in."""
+        """Returns the number of folders above the file."""
         return self.paths[row].count("/")
 
 
@@ -69,7 +70,7 @@ class _Budget:
         self._left = _MOST_BYTES
 
     def takes(self, text: str) -> bool:
-        """Whether this text still fits; if so, its bytes are taken."""
+        """Whether this text still fits. If it does, its bytes are subtracted."""
         size = len(text.encode()) + 2
         if size <= self._left:
             self._left -= size
@@ -77,7 +78,7 @@ class _Budget:
         return False
 
     def some(self, texts: Iterable[str], most: int) -> tuple[str, ...]:
-        """The first of these texts that fit, at most `most`."""
+        """Returns the first of these texts that fit, at most `most`."""
         chosen: list[str] = []
         for text in texts:
             if len(chosen) < most and self.takes(text):
@@ -86,7 +87,7 @@ class _Budget:
 
 
 def overview_of(snapshot: SearchedSnapshot, central: int) -> OverviewAnswer:
-    """The overview of a snapshot, with at most `central` central files."""
+    """Returns the overview of a snapshot, with at most `central` central files."""
     if not snapshot.paths:
         return OverviewAnswer(reason=why_nothing_is_indexed(snapshot))
     files, budget = _files_of(snapshot), _Budget()
@@ -134,10 +135,9 @@ def _languages(files: _Files) -> tuple[tuple[str, int], ...]:
 
 
 def _centrality(snapshot: SearchedSnapshot, files: _Files) -> tuple[Floats, Floats]:
-    """How central each file with code is, and how many files name it; both of shape [files.code].
+    """Returns how central each file with code is, and how many files name it; both have the shape [files.code].
 
-    A name that nearly every file contains (`main`, `github`) is a word of the language or of the trade: it counts for
-    less.
+    A name that nearly every file contains (`main`, `github`) is a common word, so it counts for less.
     """
     rows = np.array(files.code, np.int32)
     lines = files.lines[rows]
@@ -151,7 +151,8 @@ def _centrality(snapshot: SearchedSnapshot, files: _Files) -> tuple[Floats, Floa
 
 
 def _build_files(files: _Files) -> list[str]:
-    """Files that say how the workspace is built and tested, those nearest to the root first."""
+    """Returns the files that say how the workspace is built and tested: those nearest to the root first, workflows
+    last."""
     found = [
         path
         for path in files.paths
@@ -161,7 +162,7 @@ def _build_files(files: _Files) -> list[str]:
 
 
 def _starts(snapshot: SearchedSnapshot, files: _Files) -> list[int]:
-    """Files that look like the beginning of a program, likeliest first."""
+    """Returns the rows of files that look like the start of a program, the likeliest first."""
     mains = _files_with_main(snapshot)
     found: list[tuple[float, str, int]] = []
     for row in files.code:
@@ -187,7 +188,7 @@ def _is_settings(path: str) -> bool:
 
 
 def _test_support(files: _Files) -> list[str]:
-    """Files that tests share, those nearest to the root first."""
+    """Returns the files that tests share, those nearest to the root first."""
     found = [files.paths[row] for row in files.tests if _TEST_SUPPORT.search(PurePosixPath(files.paths[row]).name)]
     return sorted(found, key=lambda path: (path.count("/"), path))
 

@@ -12,7 +12,7 @@ from sidecar.parts.globs import compile_glob
 
 
 def find_paths(snapshot: SearchedSnapshot, pattern: str, limit: int) -> PathsAnswer:
-    """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
+    """Returns at most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
     matches = compile_glob(pattern)
     found = sorted(path for path in snapshot.paths if matches(path))
     reason = "" if found else why_no_paths(snapshot, pattern)
@@ -20,7 +20,7 @@ def find_paths(snapshot: SearchedSnapshot, pattern: str, limit: int) -> PathsAns
 
 
 def find_paths_by_letters(snapshot: SearchedSnapshot, letters: str, limit: int) -> PathsAnswer:
-    """At most `limit` indexed paths that have the letters in their order, best first, and how many have."""
+    """Returns at most `limit` indexed paths that contain the letters in this order, best first, and how many do."""
     best, total = best_fits(snapshot.paths, letters, limit)
     reason = "" if total else _why_no_letters(snapshot, letters)
     return PathsAnswer(tuple(fit.path for fit in best), total, reason=reason, scores=tuple(fit.score for fit in best))

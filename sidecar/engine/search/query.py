@@ -1,4 +1,5 @@
-"""What a query asks for: a symbol by its name, or something described in words. Reads only the query, never the index.
+"""Analyses what a query asks for: a symbol by its name, or something described in words. Reads only the query, never
+the index.
 
 >>> understand("how does HTTPAdapter retry").names
 ('httpadapter',)
@@ -26,8 +27,8 @@ _TESTS = re.compile(
     rf"|(?i:\b(?:unit|integration|regression|end-to-end|e2e) tests?\b|{_SEVERAL}$|\btested$)"
     r"|\btest_\w|\w(?:_test|_spec|[a-z]Tests?)\b"
 )
-"""Matches queries that ask for tests, or that name one. A query that only mentions tests is about the code that deals
-with them."""
+"""Matches queries that ask for tests, or that name a test. A query that only mentions tests is about the code that
+deals with them."""
 _EXAMPLES = frozenset(
     "example examples sample samples demo demos tutorial docs documentation benchmark benchmarks".split()
 )
@@ -45,18 +46,18 @@ class Query:
     """A query and what it asks for. All names but `spelled` are folded (see `tokens.fold_name`).
 
     - `terms`: the distinct terms to search for.
-    - `is_symbol`: whether the query is nothing but one, possibly qualified, name.
-    - `names`: the words that are written like identifiers; of a query that is a symbol, its last part alone.
-    - `spelled`: the same names as they are written.
-    - `container`: what qualifies the symbol (`Foo` of `Foo::bar`); empty if nothing does.
+    - `is_symbol`: whether the query is just one name, possibly qualified.
+    - `names`: the words that are spelled like identifiers; if the query is a symbol, only its last part.
+    - `spelled`: the same names in their original spelling.
+    - `container`: the qualifier of the symbol (`Foo` in `Foo::bar`); empty if there is none.
     - `plain`: the content words, which may be names too.
-    - `joined`: each pair of neighbouring content words as one name.
-    - `wants_tests`, `wants_examples`, `wants_prose`, `wants_records`, `wants_platform` (one of the rarer ones): whether
-      the query asks for files that otherwise rank lower. A long question asks for none.
+    - `joined`: each pair of adjacent content words as one name.
+    - `wants_tests`, `wants_examples`, `wants_prose`, `wants_records`, `wants_platform` (one of the rarer platforms):
+      whether the query asks for files that otherwise rank lower. A long question asks for none.
 
-    A long question (see `long_text`) is asked twice in one: its title, and the whole of it. `title_terms` are then
-    those of the title, `aside` the names that only the rest has, `meaning` is its prose, and `files` those that it
-    names. `plain` and `joined` come from the title. Otherwise these are empty, and `meaning` is the text.
+    A long question (see `long_text`) is searched twice: by its title and by the whole text. `title_terms` are then the
+    terms of the title, `aside` the names that only the rest has, `meaning` is its prose, and `files` are the files that
+    it names. `plain` and `joined` come from the title. For other queries these are empty, and `meaning` is the text.
 
     `message` are the words of a short query that reads like an error message, in order; otherwise it is empty.
     """
@@ -142,13 +143,13 @@ def _understand_long(parts: LongText) -> Query:
 
 
 def _content(text: str) -> list[str]:
-    """The words that are no stop words, at most 64."""
+    """Returns the words that are not stop words, at most 64."""
     return [word for word in words(text) if word.lower() not in STOP_WORDS][:64]
 
 
 def _identifiers(text: str) -> list[str]:
-    """Words that are written as only identifiers are: with inner capitals, underscores or digits, capitalised within
-    the query, called, quoted or qualified. At most 16."""
+    """Returns at most 16 words that are written as identifiers are: with inner capitals, underscores or digits,
+    capitalised within the query, called, quoted or qualified."""
     found = []
     for match in re.finditer(r"\w+", text):
         word = match.group()

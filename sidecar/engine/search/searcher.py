@@ -1,8 +1,8 @@
-"""One search, from request to answer: words and vectors propose files, features rank them, and chunks of them are
+"""Runs one search, from request to answer: words and vectors propose files, features rank them, and chunks of them are
 shown.
 
-Candidates are files, so that ten results are ten different places to look at. Modes differ only in alpha: `fts` is
-alpha 0 and uses no model; `vector` is alpha 1 and reads no postings.
+Candidates are files, so that ten results are ten different places. Modes differ only in alpha, the weight of meaning:
+`fts` is alpha 0 and uses no model; `vector` is alpha 1 and reads no postings.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ from sidecar.parts.manifest import COLLECTIONS
 from sidecar.shown import count
 
 SCORED_BEFOREHAND = 100_000
-"""Below some hundred thousand chunks, computing all scores takes no longer than finding out which are needed."""
+"""The number of chunks up to which all word scores are computed at once. That takes no longer than finding out which
+are needed."""
 
 
 @dataclass
 class _Clock:
-    """Measures the time per stage in milliseconds."""
+    """Measures the time of each stage in milliseconds."""
 
     stages: dict[str, float] = field(default_factory=dict)
 
@@ -66,9 +67,10 @@ class _Clock:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the word search and the vector search found. `alpha` and `mode` are those in effect, which differ from the
-    requested ones if the model cannot be loaded. `closest` are chunk rows, best first; `nearest` is None if no vectors
-    were compared, `model` is then empty, and so it is if some chunks have no vector yet."""
+    """The results of the word search and the vector search. `alpha` and `mode` are those in effect, which differ from
+    the requested ones if the model cannot be loaded. `closest` are chunk rows, best first. `nearest` is None if no
+    vectors were compared. `model` is the model's id; empty if no vectors were compared or some chunks have no vector
+    yet."""
 
     match: WordScores
     symbols: DefinitionScores
@@ -87,10 +89,10 @@ class _Found:
 
 @dataclass(frozen=True)
 class RankingInput:
-    """What ranking knows of the candidate files before they are weighed.
+    """The facts about the candidate files before features are weighed.
 
-    `features` has shape [files, FEATURES]. `shown` is local to `groups` and says how well each chunk answers, for
-    choosing among the chunks of one file. `cosines` are those of the closest chunks, best first.
+    `features` has shape [files, FEATURES]. `shown` is local to `groups` and says how well each chunk answers, in order
+    to choose among the chunks of one file. `cosines` are those of the closest chunks, best first.
     """
 
     groups: ChunkGroups
@@ -101,12 +103,12 @@ class RankingInput:
     cosines: Floats
 
     def ranked(self, scores: Floats) -> Ranked:
-        """What is known of an answer, once the candidates have these scores, of which there must be one."""
+        """Returns the facts about an answer whose candidates have these scores; there must be at least one."""
         return Ranked(self.signals, self.cosines, int(np.argmax(scores)))
 
 
 def alpha_of(request: SearchRequest) -> float:
-    """The weight of meaning in the request's mode, 0-1: 0 uses words alone, 1 meaning alone."""
+    """Returns the weight of meaning in the request's mode, 0-1: 0 uses words alone, 1 meaning alone."""
     return {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
 
 
@@ -114,7 +116,8 @@ class Searcher:
     """Searches any `SearchSource`; scores are computed by `combiner`. Stateless and thread-safe."""
 
     def __init__(self, combiner: Combiner | None = None, scored_beforehand: int = SCORED_BEFOREHAND) -> None:
-        """Up to `scored_beforehand` chunks, words are scored in all of them at once; with more, where they must be."""
+        """With up to `scored_beforehand` chunks, words are scored in all of them at once; with more, only where
+        necessary."""
         self._combiner: Combiner = combiner or learned()
         self._scored_beforehand = scored_beforehand
         self._confidence: Confidence = learned_confidence()
@@ -127,7 +130,7 @@ class Searcher:
         VectorSearch(source.snapshot, columns, vector, cancelled).load()
 
     def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """Answers one request. If the model cannot be loaded, it searches by word alone and says so in the notice.
+        """Answers one request. If the model cannot be loaded, searches by words alone and says so in the notice.
 
         Raises InvalidQuery if the query is blank, InvalidPattern, Cancelled, and ModelLoadFailed only if alpha is 1.
         """
@@ -215,8 +218,8 @@ class Searcher:
         return _Found(match, symbols, nearest, closest, alpha, mode, notice, model)
 
     def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> RankingInput:
-        """Runs a search up to the point where features are weighed, with all features: what a combiner is trained on.
-        Raises the same errors as `search`, except InvalidQuery."""
+        """Runs a search up to the point where features are weighed, with all features. Combiners are trained on the
+        result. Raises the same errors as `search`, except InvalidQuery."""
         snapshot = source.snapshot
         query, _ = _as_meant(snapshot, request.query)
         columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
@@ -251,7 +254,7 @@ class Searcher:
 
 
 def _as_meant(snapshot: SearchedSnapshot, text: str) -> tuple[Query, str]:
-    """The query in English and with its typing errors put right, and a notice that says so."""
+    """Returns the query in English and with its typing errors corrected, and a notice that says so."""
     query, translated = in_english(snapshot, understand(text))
     query, correction = corrected(snapshot, query)
     return query, " ".join(filter(None, (translated, correction)))
@@ -260,7 +263,8 @@ def _as_meant(snapshot: SearchedSnapshot, text: str) -> tuple[Query, str]:
 def _nearest(
     source: SearchSource, columns: IndexColumns, query: Query, alpha: float, cancelled: IsCancelled
 ) -> tuple[VectorSearch | None, str]:
-    """The vector search of the query. If the model cannot be loaded and alpha is below 1: None, and a notice."""
+    """Returns the vector search of the query. If the model cannot be loaded and alpha is below 1, returns None and a
+    notice."""
     try:
         vector = source.embedder().embed_query(query.meaning)
     except ModelLoadFailed as error:

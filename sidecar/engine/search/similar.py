@@ -1,6 +1,6 @@
-"""Chunks close to a vector: that of an indexed chunk, or that of a question.
+"""Finds chunks close to a vector: that of an indexed chunk, or that of a question.
 
-Compares vectors alone, chunk by chunk; words and ranking features are not used (`searcher.py` does that).
+Only vectors are compared, chunk by chunk. `searcher.py` also uses words and ranking features.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def similarity_of(cosine: float) -> float:
 def find_closest(
     source: SearchSource, query: str, limit: int, threshold: float, cancelled: IsCancelled
 ) -> SearchAnswer:
-    """The chunks of code and documentation closest to a question, best first. Only chunks whose similarity is at least
-    `threshold` (0-1) are returned. Each has an excerpt that marks the question's words.
+    """Returns the chunks of code and documentation closest to a question, best first. Only chunks whose similarity is
+    at least `threshold` (0-1) are returned. Each has an excerpt that marks the question's words.
 
     Raises InvalidQuery, ModelLoadFailed and Cancelled."""
     if not query.strip():
@@ -58,11 +58,12 @@ def find_closest(
 def find_similar(
     source: SearchSource, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled
 ) -> SearchAnswer:
-    """The chunks of the same collection closest to the chunk at a line, best first. Uses the chunk's indexed vector and
-    no model. If `end_line` is at least `line`, the comparison is with just these lines, which the model embeds.
+    """Returns the chunks of the same collection closest to the chunk at a line, best first. Uses the chunk's indexed
+    vector and no model. If `end_line` is at least `line`, the comparison is with just these lines, which the model
+    embeds.
 
-    What is compared is no answer: the chunks that overlap it, or the definition around `line` (`_own_lines`), are left
-    out. Raises FileNotFound if the path is not in the index, InvalidParams, ModelLoadFailed and Cancelled.
+    Chunks that overlap the compared lines, or the definition around `line` (`_own_lines`), are left out. Raises
+    FileNotFound if the path is not in the index, InvalidParams, ModelLoadFailed and Cancelled.
     """
     start = time.perf_counter()
     snapshot = source.snapshot
@@ -87,15 +88,17 @@ def find_similar(
 
 
 def _overlapping(snapshot: SearchedSnapshot, row: int, lines: tuple[int, int]) -> Flags:
-    """Which chunks of this chunk's file have a line in common with `lines` (first and last, 1-based)."""
+    """Returns flags, shape [chunks]: which chunks of this chunk's file have a line in common with `lines` (first and
+    last, 1-based)."""
     same_file = snapshot.chunk_file == snapshot.chunk_file[row]
     return np.asarray(same_file & (snapshot.chunk_start <= lines[1]) & (lines[0] <= snapshot.chunk_end))
 
 
 def _own_lines(snapshot: SearchedSnapshot, row: int, line: int) -> tuple[int, int]:
-    """The first and last line of the definition around `line`: the outermost function, which functions inside it are
-    pieces of, else the innermost definition. A namespace or module is none: it holds what is compared, and is not it.
-    If `line` is in no definition, that at the end or the start of the chunk counts, and without one the line alone."""
+    """Returns the first and last line of the definition around `line`: the outermost function, because functions inside
+    it are parts of it, else the innermost definition. Namespaces and modules do not count, because they only contain
+    what is compared. If `line` is in no definition, the one at the end or the start of the chunk is used; without one,
+    the line alone."""
     file_id = int(snapshot.file_ids[snapshot.chunk_file[row]])
     for at in (line, int(snapshot.chunk_end[row]), int(snapshot.chunk_start[row])):
         around = [d for d in find_definitions_around(snapshot.connection, file_id, at) if d.kind not in _HOLDERS]
@@ -122,7 +125,8 @@ def _answer(
     start: float,
     terms: Sequence[str] | None = None,
 ) -> tuple[SearchAnswer, float | None]:
-    """The answer, and the similarity of the closest chunk that was compared, whether or not it is in the answer."""
+    """Returns the answer, and the similarity of the closest chunk that was compared, whether or not it is in the
+    answer."""
     snapshot = source.snapshot
     near: list[tuple[float, int]] = []
     notice = ""
@@ -158,7 +162,7 @@ def _answer(
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:
-    """The lines from `line` to `end_line`, as far as these chunk rows contain them."""
+    """Returns those of the lines from `line` to `end_line` that these chunk rows contain."""
     rows = rows[np.argsort(snapshot.chunk_start[rows], kind="stable")]
     lines: list[str] = []
     for row, stored in zip(rows.tolist(), snapshot.stored_chunks(rows.tolist()), strict=True):
@@ -168,9 +172,9 @@ def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int
 
 
 def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:
-    """The row of the smallest chunk that contains this line, else of the nearest chunk before it, else of the file's
-    first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends before
-    the line."""
+    """Returns the row of the smallest chunk that contains this line, else of the nearest chunk before it, else of the
+    file's first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends
+    before the line."""
     if path not in snapshot.paths:
         raise FileNotFound(why_not_indexed(snapshot, path))
     rows = np.flatnonzero(snapshot.chunk_file == snapshot.paths.index(path))

@@ -1,4 +1,4 @@
-"""What one search reads: one commit of one generation, with that generation's model and vector store."""
+"""The data that one search reads: one commit of one generation, with that generation's model and vector store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StoredText(Protocol):
 
     @property
     def kind(self) -> str:
-        """What the chunk is, for example `function`."""
+        """The kind of the chunk, for example `function`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,19 +39,19 @@ class StoredText(Protocol):
 
 
 class NearestChunks(Protocol):
-    """What a search asks of the vector store."""
+    """The part of the vector store that searches use."""
 
     @property
     def elsewhere(self) -> bool:
-        """Whether it is on a server, whose similarities are computed again."""
+        """Whether the store is on a server; its similarities are then computed again."""
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, Floats]:
-        """Slots and cosines (-1..1) of the `limit` chunks nearest to a vector of shape [dimension], best first. Raises
-        StoreFailed, with `facts["away"]` true if it is on a server that does not answer now."""
+        """Returns slots and cosines (-1..1) of the `limit` chunks nearest to a vector of shape [dimension], best first.
+        Raises StoreFailed, with `facts["away"]` true if it is on a server that does not answer now."""
 
 
 class Comparison(Protocol):
-    """Cosines of chunks to one vector, each array of shape [n]."""
+    """Cosines of chunks to one vector. Each array has the shape [n]."""
 
     @property
     def products(self) -> Floats:
@@ -90,32 +90,33 @@ class SearchedSnapshot(Protocol):
     memo: Memo
 
     def chunk_rows(self, ids: Ids) -> Rows:
-        """Rows of these chunk ids; -1 for chunks that no longer exist."""
+        """Returns the rows of these chunk ids; -1 for chunks that do not exist in this commit."""
 
     def file_rows(self, ids: Ids) -> Rows:
-        """Rows of these file ids; -1 for files that no longer exist."""
+        """Returns the rows of these file ids; -1 for files that do not exist in this commit."""
 
     def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]:
-        """The texts of these chunk rows, in the same order. Raises IndexCorrupt if one was changed."""
+        """Returns the texts of these chunk rows, in the same order. Raises IndexCorrupt if a stored text has been
+        altered."""
 
     def stored_texts(self, rows: Sequence[int] | Rows) -> Sequence[str]:
-        """The same texts, unchecked: for comparisons, not to be shown."""
+        """Returns the same texts unchecked, for comparisons only: they must not be shown."""
 
     def vectors(self, rows: Rows) -> tuple[Vectors, Flags]:
-        """The vectors of these chunk rows, shape [n, dimension], and flags that say which exist; the others are
-        zero."""
+        """Returns the vectors of these chunk rows, shape [n, dimension], and flags that say which of them exist, shape
+        [n]; the other rows are zeros."""
 
     def pending_slots(self) -> Ids:
-        """The slots whose vectors are out of date in the vector store, ascending."""
+        """Returns the slots whose vectors are out of date in the vector store, ascending."""
 
     def keeps_all(self, dimension: int) -> bool:
-        """Whether the vectors of all chunks, of this dimension, fit into the memory set aside for them."""
+        """Whether the vectors of all chunks, with this dimension, fit into the memory that is allowed for them."""
 
     def cosines(
         self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
     ) -> Comparison:
-        """Compares these chunk rows with a unit vector. If `rough`, two decimals are enough where they take less time.
-        `check` is called before each read from disk, and what it raises ends the comparison."""
+        """Compares these chunk rows with a unit vector. If `rough`, two decimals are enough where that takes less time.
+        `check` is called before each read from disk; an exception that it raises ends the comparison."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Finds definitions by name: by the whole name in any spelling, by its beginning, by the words it is made of, or in
-spite of a typo."""
+"""Finds definitions by name: by the whole name in any spelling, by its beginning, by the words that it consists of, or
+in spite of a typo."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from sidecar.parts.lexical.tokens import fold_name, terms_of, words
 Match = Literal["exact", "prefix", "typo", "words"]
 _ORDER: dict[Match, int] = {"exact": 0, "prefix": 1, "typo": 2, "words": 3}
 _FURTHER = 2000
-"""The most definitions that are examined by prefix, and again by words."""
+"""The maximum number of definitions that are examined by prefix, and again by words."""
 _SEPARATORS = ("::", "->", "#", "/", ".")
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The name that is looked for; for `Jar.expire`, `container` is what must enclose it."""
+    """The name that is looked for. `words` are the stemmed words that it consists of. For `Jar.expire`, `container` is
+    `jar`, the folded name of the definition that must enclose it."""
 
     name: str
     folded: str
@@ -42,11 +43,11 @@ class _Wanted:
 
 
 def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-    """Definitions that match a name, at most `limit`. `kinds` restricts them unless it is empty.
+    """Returns at most `limit` definitions that match a name. `kinds` restricts them unless it is empty.
 
     The order is: kind of match (exact, prefix, typo, words), fewer edits, code before headings, exact spelling,
-    shorter names, exported names, outer definitions, path, line. A typo is looked for only if no name is or begins like
-    this one. Raises InvalidQuery if the name has no letter or digit.
+    shorter names, exported names, outer definitions, path, line. A typo is assumed only if no name equals this one or
+    begins with it. Raises InvalidQuery if the name has no letter or digit.
     """
     wanted = _understand(name)
     found = _found(snapshot, wanted, kinds)
@@ -84,7 +85,7 @@ def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], li
 def _found(
     snapshot: SearchedSnapshot, wanted: _Wanted, kinds: Sequence[str]
 ) -> dict[tuple[int, int, str], tuple[DefinitionRow, Match]]:
-    """The definitions that match, by file, line and name, each with its best match."""
+    """Returns the definitions that match, by file, line and name, each with its best kind of match."""
     found: dict[tuple[int, int, str], tuple[DefinitionRow, Match]] = {}
     for match, rows in _candidates(snapshot, wanted):
         if match == "typo" and found:
@@ -124,13 +125,13 @@ def _despite_typos(snapshot: SearchedSnapshot, wanted: _Wanted) -> Iterable[Defi
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
-    """The stemmed words of a name; without the whole name if it has several words."""
+    """Returns the stemmed words of a name, without the whole name if it has several words."""
     terms = terms_of(name)
     return terms[1:] if len(terms) > 1 else terms
 
 
 def _piece(stem: str) -> str:
-    """What a stem and the word itself have in common: `retr` for `retri`, the stem of `retry`."""
+    """Returns the part that a stem and its word have in common: `retr` for `retri`, the stem of `retry`."""
     return stem.removesuffix("i") or stem
 
 
@@ -141,8 +142,8 @@ def _fits(row: DefinitionRow, wanted: _Wanted, kinds: Sequence[str]) -> bool:
 
 
 def _first_lines(snapshot: SearchedSnapshot, rows: Sequence[DefinitionRow]) -> list[tuple[str, bool]]:
-    """For each definition the source line on which it starts, stripped, and whether a value in it is hidden; empty if
-    its chunk does not contain it."""
+    """Returns for each definition the source line on which it starts, stripped, and whether a value in it is hidden.
+    The line is empty if the definition's chunk does not contain it."""
     chunks = [int(row) for row in snapshot.chunk_rows(_ids([row.chunk_id for row in rows]))]
     lines = []
     for row, chunk, stored in zip(rows, chunks, shown_chunks(snapshot, chunks), strict=True):

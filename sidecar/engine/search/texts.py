@@ -1,6 +1,6 @@
-"""The texts of chunks as a result may show them: what a name calls a password is hidden.
+"""Reads the texts of chunks in the form that results show: values whose name says password, token or key are hidden.
 
-Whatever leaves the engine in a hit is read here. Only comparisons read the stored text itself.
+All texts in hits are read here. Only comparisons use the stored texts directly.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from sidecar.parts.manifest import read_masked_files
 from sidecar.parts.secrets.plain import without_plain_secrets
 
 _STARS = re.compile(r"(?<![*/])\*{6,}(?![*/])")
-"""What the index has in place of a secret, which has at least six characters."""
+"""The asterisks that the index has in place of a secret, which has at least six characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """A chunk's text with the names it defines. `hidden`: a value in it is shown as asterisks."""
+    """A chunk's text, with its kind, the names that it defines and those of the definitions around it. `hidden`: a
+    value in it is shown as asterisks."""
 
     text: str
     kind: str
@@ -29,7 +30,8 @@ class ShownText:
 
 
 def shown_chunks(snapshot: SearchedSnapshot, rows: Sequence[int] | Rows) -> list[ShownText]:
-    """The texts of these chunk rows, in the same order. Raises IndexCorrupt if one was changed."""
+    """Returns the texts of these chunk rows, in the same order. Raises IndexCorrupt if a stored text has been
+    altered."""
     files = [int(snapshot.chunk_file[row]) for row in rows]
     chunks = snapshot.stored_chunks(rows)
     starred = {int(snapshot.file_ids[file]) for file, stored in zip(files, chunks, strict=True) if _has_stars(stored)}

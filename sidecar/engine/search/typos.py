@@ -1,4 +1,4 @@
-"""Names that were mistyped: what the index defines instead of a name that it does not contain."""
+"""Corrects mistyped names: finds the defined names closest to one that the index does not contain."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ class _Names(tuple[str, ...]):
 
 
 def mistyped(snapshot: SearchedSnapshot, folded: str) -> list[str]:
-    """The folded names closest to one that nothing defines, best first: those that one edit makes of it, of a name of
-    eight or more letters two. An edit adds, drops or replaces a letter, or swaps two neighbours. Reads all names."""
+    """Returns the defined names, folded, that are closest to this one, best first: at most one edit away, or two for a
+    name of eight or more letters. An edit adds, drops or replaces a letter, or swaps two adjacent ones. Reads all
+    names."""
     if len(folded) < _SHORTEST:
         return []
-    # Here, because most searches need no look at all names, and starting must stay light.
+    # Imported here, because most searches do not need it, and the start must stay fast.
     from sidecar.parts.fuzzy import closest
 
     names = snapshot.memo.get(_Names, lambda: _Names(defined_names(snapshot.connection)))
@@ -36,8 +37,8 @@ def mistyped(snapshot: SearchedSnapshot, folded: str) -> list[str]:
 
 
 def corrected(snapshot: SearchedSnapshot, query: Query) -> tuple[Query, str]:
-    """The query with names that exist in place of those that occur nowhere in the index, and a notice that says so;
-    without such a name, the same query and an empty notice."""
+    """Returns the query with existing names in place of those that occur nowhere in the index, and a notice that says
+    so; without such a name, the same query and an empty notice."""
     if not query.names or len(query.text) > _LONGEST_QUERY:
         return query, ""
     text, said = query.text, []
@@ -50,7 +51,8 @@ def corrected(snapshot: SearchedSnapshot, query: Query) -> tuple[Query, str]:
 
 
 def _meant(snapshot: SearchedSnapshot, name: str) -> str:
-    """The defined name that a name which occurs nowhere was probably meant to be; empty if there is none."""
+    """Returns the defined name that a person probably meant by a name that occurs nowhere; empty if the name occurs or
+    none is close."""
     connection = snapshot.connection
     term, folded = whole_term(name), fold_name(name)
     if not term or find_definitions(connection, [folded]) or len(read_bodies(connection, [term]).ids):

@@ -1,5 +1,5 @@
-"""Cosines of chunks to a query's vector: exact ones of all chunks while their vectors fit into memory, else those of
-the chunks that the vector store proposes."""
+"""Computes the cosines of chunks to a query's vector: those of all chunks if their vectors fit into memory, else those
+of the chunks that the vector store proposes."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from sidecar.parts.lexical.bm25 import Floats
 DEPTH = 200
 """The number of chunks that count as close: enough for fifty results from as many files."""
 _ASKED = 1000
-"""The number of chunks that the store is asked for. The more it is asked for, the more of its graph it explores."""
+"""The number of chunks that the store is asked for. With a larger number, it explores more of its graph."""
 MOST = 2000
-"""The most chunks that the store is asked for when a filter is expected to discard many of its answers."""
+"""The maximum number of chunks that the store is asked for when a filter will discard many of its results."""
 EXACT = 4000
-"""Up to this many chunks are compared exactly even if they do not fit into memory: it is faster than asking the
-store."""
+"""Up to this many chunks are compared exactly even if the vectors do not fit into memory, because that is faster than
+asking the store."""
 _COMPARED_AGAIN = 2 * DEPTH
-"""The number of chunks whose rough cosines are computed exactly. A rough cosine is wrong by 0.0006 on average, and the
-400th is usually further than that behind the 200th."""
+"""The number of chunks whose rough cosines are computed again exactly. The error of a rough cosine is 0.0006 on
+average, and the 400th cosine is usually lower than the 200th by more than that."""
 _STALE = 1000
-"""The store is asked only if at most this many chunks, or half of those wanted, are out of date in it. Those are
-compared exactly in addition to its answer."""
+"""The store is asked only if at most this many chunks, or half of the wanted ones, are out of date in it. The outdated
+ones are compared exactly in addition to its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A search that has begun. `embedded` flags the allowed chunks that have a vector, `wanted` is their number,
-    `stale` are the rows that are out of date in the store, and `answer` is None if the store is not asked.
-    `trusted`: whether the similarities in its answer need not be computed again."""
+    """A search that has begun. `embedded` flags the allowed chunks that have a vector, shape [chunks], and `wanted` is
+    their number. `stale` are the rows that are out of date in the store, and `answer` is None if the store is not
+    asked. `trusted`: whether the similarities in its answer need not be computed again."""
 
     embedded: Flags
     wanted: int
@@ -82,12 +82,12 @@ class VectorSearch:
         *,
         by_words: bool = False,
     ) -> None:
-        """Starts the search among the `allowed` chunk rows. If their vectors do not fit into memory, it asks the store,
-        which works in a process of its own while the caller does something else. `by_words`: words are searched too,
-        and answer alone if the store is on a server that does not answer.
+        """Starts the search among the `allowed` chunks (flags, shape [chunks]). If their vectors do not fit into
+        memory, it asks the store, which works in a process of its own while the caller does something else. `by_words`:
+        words are searched too, and they alone answer if the store is on a server that does not answer.
 
-        The store's graph misses many of the chunks that are closest to a question in words (docs/decisions/0010), so it
-        is asked only where it must be. `store` is not even called otherwise.
+        The store's graph misses many of the chunks that are closest to a question in words (docs/decisions/0010), so
+        the store is asked only if necessary. Otherwise `store` is not called.
         """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
         wanted = int(embedded.sum())
@@ -102,9 +102,10 @@ class VectorSearch:
         self._question = _Question(embedded, wanted, stale, answer, asked is None or not asked.elsewhere)
 
     def closest(self) -> Rows:
-        """At most `DEPTH` of the closest allowed chunk rows, best first, ties by row; empty if no allowed chunk has a
-        vector. To be called once, after `begin`. Compares all vectors if the store was not asked or its answer is not
-        usable; if it is on a server that does not answer, and words are searched too, none. Raises Cancelled."""
+        """Returns at most `DEPTH` of the closest allowed chunk rows, best first, ties by row; empty if no allowed chunk
+        has a vector. To be called once, after `begin`. Compares all vectors if the store was not asked or its answer is
+        not usable. Compares none if the store is on a server that does not answer and words are searched too. Raises
+        Cancelled."""
         asked = self._question
         if asked is None or asked.wanted == 0:
             return np.zeros(0, np.int32)
@@ -117,15 +118,16 @@ class VectorSearch:
         return order
 
     def score(self, rows: Rows) -> None:
-        """Computes exact cosines of these rows. The cosine of a row without a vector stays NaN. Raises Cancelled."""
+        """Computes the exact cosines of these rows. The cosine of a row without a vector stays NaN. Raises
+        Cancelled."""
         unknown = np.isnan(self._cosines[rows])
         if self._rough is not None:
             unknown |= self._rough[rows]
         self._take(rows[unknown], rough=False)
 
     def _screen(self, rows: Rows) -> None:
-        """Computes cosines of all these rows, which are ascending: exact ones of all if that takes no longer, else
-        exact ones of the closest, among which those that count as close surely are."""
+        """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else all roughly,
+        and the `_COMPARED_AGAIN` closest exactly, which include all that count as close."""
         self._take(rows, rough=True)
         if self._rough is not None:
             there = rows[~np.isnan(self._cosines[rows])]
@@ -144,7 +146,7 @@ class VectorSearch:
             self._rough[rows] = False
 
     def load(self) -> None:
-        """Reads the collection's vectors into memory if they fit, so that the next search need not. Raises
+        """Reads the collection's vectors into memory if they fit, so that the next search need not read them. Raises
         Cancelled."""
         if self._in_memory():
             there = self._columns.in_collection & (self._snapshot.chunk_vector > 0)
@@ -178,13 +180,13 @@ class VectorSearch:
             return None
 
     def _stale(self) -> Rows:
-        """Chunk rows whose slot in the store holds an older vector, or none."""
+        """Returns the chunk rows whose slot in the store has an older vector or none."""
         pending = self._snapshot.pending_slots()
         rows = self._slots().rows(pending) if len(pending) else np.zeros(0, np.int32)
         return rows[rows >= 0]
 
     def _take_answer(self, asked: _Question) -> bool:
-        """Takes over the store's answer. False if the store was not asked, failed, or returned too few usable
+        """Takes over the store's answer. Returns False if the store was not asked, failed, or returned too few usable
         chunks."""
         if asked.answer is None:
             return False
@@ -210,7 +212,7 @@ class VectorSearch:
 
 
 def _highest(rows: Rows, cosines: Floats, limit: int) -> Rows:
-    """The `limit` rows of the highest cosines, best first, ties by row. `rows` must be ascending."""
+    """Returns the `limit` rows with the highest cosines, best first, ties by row. `rows` must ascend."""
     if len(rows) > 4 * limit:
         least = np.partition(cosines, len(rows) - limit)[len(rows) - limit]
         rows, cosines = rows[cosines >= least], cosines[cosines >= least]
@@ -218,5 +220,5 @@ def _highest(rows: Rows, cosines: Floats, limit: int) -> Rows:
 
 
 def _steady(cosines: Floats) -> Floats:
-    """Rounded to four decimals, because further ones depend on which library summed and in which order."""
+    """Rounds to four decimals, because further ones depend on the library and the order of its sums."""
     return np.asarray(np.round(cosines, 4), np.float32)

@@ -1,1 +1,1 @@
-"""What is known of the candidate files of a search, and how it is weighed."""
+"""Ranking: computes signals and features of the candidate files of a search, and weighs them."""

@@ -12,7 +12,8 @@ from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 
 CANDIDATES = 30
-"""Files that each list may propose. Twice as many bring no more of the annotated files into the first ten."""
+"""The number of files that each list may propose. Twice as many bring no more of the annotated files into the first
+ten."""
 
 
 def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: WordScores, symbols: DefinitionScores) -> None:
@@ -34,8 +35,8 @@ def propose(
     closest: Rows,
     cosines: Floats,
 ) -> Rows:
-    """Rows of the candidate files, ascending: the best `CANDIDATES` by each of BM25F, best chunk, definitions of a
-    sought name, file name, closeness, and being named by a long question.
+    """Returns the rows of the candidate files, ascending: the best `CANDIDATES` files by each of BM25F, best chunk,
+    definitions of a sought name, file name, closeness, and mentions in a long question.
 
     `closest` are chunk rows, best first, and `cosines` their cosines. Only files of the collection that have chunks are
     proposed.

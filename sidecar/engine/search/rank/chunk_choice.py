@@ -1,7 +1,7 @@
-"""Which chunks of a file are shown: named features of chunks, and a weighted sum of them.
+"""Chooses which chunks of a file are shown, by a weighted sum of named features of chunks.
 
-The sum compares only chunks of one file. `scripts/train/train-chunks` fits the weights to the annotated lines of short
-questions and to the lines that commits changed.
+The sums are comparable only between chunks of one file. `scripts/train/train-chunks` fits the weights to the annotated
+lines of short questions and to the lines that commits changed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _LONG = 4.0
 _BEST, _WORST = 4.0, -2.0
 _SPREAD = 0.01
 _SHARPNESS = 0.1
-"""How much worse a lower sum is: a chunk one below its file's best has exp(-0.1) of its value."""
+"""How fast the value falls with the sum: a chunk whose sum is 1 below its file's best has exp(-0.1) of the best's
+value."""
 _MESSAGE = 6.0
-"""The weight of the error message that a chunk says; set by hand, 4 and 8 are as good."""
+"""The weight of an error message that a chunk contains. It was set by hand; 4 and 8 are as good."""
 
 WORDS: Mapping[str, Callable[[Signals], Floats]] = {
     "words": lambda e: e.passages.words,
@@ -34,20 +35,22 @@ WORDS: Mapping[str, Callable[[Signals], Floats]] = {
     "names_in_file": lambda e: _within(e.groups, e.passages.names),
     "sought": lambda e: e.passages.sought,
 }
-"""BM25 and the share of the query's idf, in the chunk and in the names that start in it (a definition is read from its
-start), each as it is or relative to the file's best; and the weight of a sought definition."""
+"""BM25 of the chunk; the share of the query's idf in the chunk, and in the names that are defined in it (because a
+definition is read from its start), each as it is and relative to the file's best; the weight of a sought definition."""
 MEANING: Mapping[str, Callable[[Signals], Floats]] = {
     "closeness": lambda e: e.closeness.scaled,
     "lead": lambda e: _lead(e.groups, e.closeness.known),
 }
-"""The cosine between the least and the most of all candidates, and in standard deviations above the file's mean."""
+"""The cosine, scaled between the lowest and the highest of all candidates, and in standard deviations above the file's
+mean."""
 PRIOR: Mapping[str, Callable[[Signals], Floats]] = {
     "is_first": lambda e: _first(e.groups),
     "is_function": lambda e: _of_kind(e, _FUNCTIONS),
     "is_type": lambda e: _of_kind(e, _TYPES),
     "length": lambda e: np.minimum(e.columns.chunk_norms[e.groups.rows] / np.float32(_LONG), 1),
 }
-"""The beginning of a file imports and explains; a function does something, a type only begins there."""
+"""Facts that do not depend on the query: the beginning of a file has imports and explanations, a function does
+something, and of a type a chunk often has only the beginning."""
 FEATURES: tuple[str, ...] = (*WORDS, *MEANING, *PRIOR)
 WEIGHTS: Mapping[str, float] = {
     "words": 0.81,
@@ -66,8 +69,9 @@ WEIGHTS: Mapping[str, float] = {
 
 
 def shown(signals: Signals, alpha: float) -> Floats:
-    """How well each chunk answers, local, relative to the best of its file: 1 for that, less for others, and 0 if
-    neither words nor vectors support the chunk or it is not allowed. Alpha is the weight of meaning, 0-1."""
+    """Returns how well each chunk answers, relative to the best of its file: a local array with 1 for the best, less
+    for others, and 0 if neither words nor vectors support the chunk or it is not allowed. Alpha is the weight of
+    meaning, 0-1."""
     total = features_of(signals) @ _scaled(alpha)
     if signals.query.message:
         total = total + np.float32(_MESSAGE * 2 * (1 - alpha)) * signals.message
@@ -82,7 +86,7 @@ def shown(signals: Signals, alpha: float) -> Floats:
 
 
 def features_of(signals: Signals) -> Floats:
-    """The features of all chunks, shape [chunks, FEATURES]."""
+    """Returns the features of the candidates' chunks, shape [chunks, FEATURES]."""
     table = np.empty((len(FEATURES), len(signals.groups.rows)), np.float32)
     for row, make in enumerate((*WORDS.values(), *MEANING.values(), *PRIOR.values())):
         table[row] = make(signals)
@@ -102,13 +106,13 @@ def _supported(e: Signals, alpha: float) -> Flags:
 
 
 def _within(groups: ChunkGroups, values: Floats) -> Floats:
-    """The values relative to the best of each file."""
+    """Returns the values relative to the best of each file, 0-1."""
     best = groups.best(values)[groups.position]
     return np.divide(values, best, out=np.zeros_like(values), where=best > 0)
 
 
 def _lead(groups: ChunkGroups, values: Floats) -> Floats:
-    """How far each value lies above the mean of its file, in standard deviations; -2 to 4 are mapped to 0-1."""
+    """Returns how far each value is above the mean of its file, in standard deviations; -2 to 4 are mapped to 0-1."""
     away = values - groups.mean(values)[groups.position]
     spread = np.sqrt(groups.mean(away * away))[groups.position] + np.float32(_SPREAD)
     return np.asarray((np.clip(away / spread, _WORST, _BEST) - _WORST) / (_BEST - _WORST), np.float32)

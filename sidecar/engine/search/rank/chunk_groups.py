@@ -1,4 +1,4 @@
-"""The chunks of the candidate files, laid out side by side, so that ranking computes on these alone and not on all
+"""Lists the chunks of the candidate files side by side, so that ranking computes on these alone and not on all
 chunks."""
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ class ChunkGroups:
         self._offsets: Places = self.starts - first
 
     def places(self, rows: Rows, position: NDArray[np.integer]) -> Places:
-        """The places of these chunk rows, given the index of each one's file in `files`."""
+        """Returns the places of these chunk rows. `position` has the index of each one's file in `files`."""
         return np.asarray(rows + self._offsets[position], np.int64)
 
     def best(self, local: Floats) -> Floats:
-        """Each file's highest value, shape [files]."""
+        """Returns each file's highest value, shape [files]."""
         if not len(self.starts):
             return np.zeros(0, np.float32)
         return np.asarray(np.maximum.reduceat(local, self.starts), np.float32)
 
     def mean(self, local: Floats) -> Floats:
-        """Each file's mean value, shape [files]."""
+        """Returns each file's mean value, shape [files]."""
         if not len(self.starts):
             return np.zeros(0, np.float32)
         return np.asarray(np.add.reduceat(local, self.starts, dtype=np.float64) / self.lengths, np.float32)
 
     def strongest(self, local: Floats, limit: int) -> tuple[Places, Places]:
-        """Places of each file's `limit` highest values, file after file, best first, ties by row; and their ranks
-        within the file, from 0. A file with fewer chunks has fewer places.
+        """Returns the places of each file's `limit` highest values, file after file, best first, ties by row; and their
+        ranks within the file, from 0. A file with fewer chunks has fewer places.
 
-        It searches for the maximum `limit` times, which is faster than sorting because `limit` is small.
+        The maximum is computed `limit` times, which is faster than sorting because `limit` is small.
         """
         if not len(self.starts):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -74,6 +74,6 @@ class ChunkGroups:
 
 
 def relative(values: Floats) -> Floats:
-    """The values divided by the highest one; unchanged if none is above 0."""
+    """Returns the values divided by the highest one; unchanged if none is above 0."""
     best = values.max(initial=0)
     return values / best if best > 0 else values

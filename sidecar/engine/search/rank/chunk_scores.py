@@ -1,5 +1,4 @@
-"""What words, names and vectors say about each chunk of the candidate files. `ChunkGroups` defines what local arrays
-are."""
+"""Scores of each chunk of the candidate files by words, names and vectors. `ChunkGroups` defines local arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from sidecar.engine.search.source import Flags, Rows
 from sidecar.parts.lexical.bm25 import Floats
 
 _SCORED = 3
-"""Chunks of a candidate file whose cosine is computed even if the vector search did not return them."""
+"""The number of chunks of a candidate file whose cosines are computed even if the vector search did not return them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Closeness:
 
     @classmethod
     def of(cls, groups: ChunkGroups, similarities: Similarities | None) -> Closeness:
-        """The chunks' part of the similarities; all unknown, with a floor of 0, if no vectors were compared."""
+        """Returns the similarities of these chunks; all unknown, with a floor of 0, if no vectors were compared."""
         if similarities is None:
             return cls(np.full(len(groups.rows), np.nan, np.float32), 0.0)
         return cls(similarities.chunks[groups.rows], similarities.floor)
@@ -43,12 +42,12 @@ class Closeness:
     @cached_property
     def known(self) -> Floats:
         """The cosines, with `floor` in place of unknown and of lower ones. An unknown cosine is at most the lowest that
-        the vector search returned, and lower cosines are treated alike whether they happen to be known or not."""
+        the vector search returned, and lower cosines are treated alike, whether or not they happen to be known."""
         return np.fmax(self.cosines, np.float32(self.floor))
 
     @cached_property
     def scaled(self) -> Floats:
-        """From 0.01 for the least close known chunk to 1 for the closest; 0 for unknown ones."""
+        """The cosines on a scale from 0.01 for the least close known chunk to 1 for the closest; 0 for unknown ones."""
         known = ~np.isnan(self.cosines)
         if not known.any():
             return np.zeros_like(self.cosines)
@@ -73,7 +72,7 @@ class ChunkScores:
 
     @classmethod
     def of(cls, groups: ChunkGroups, match: WordScores, symbols: DefinitionScores, allowed: Flags) -> ChunkScores:
-        """The chunks' part of what the word search found."""
+        """Returns the results of the word search for these chunks."""
         rows, words = groups.rows, match.of_chunks(groups)
         return cls(
             groups=groups,
@@ -86,8 +85,8 @@ class ChunkScores:
         )
 
     def worth_comparing(self) -> Rows:
-        """Chunk rows whose words or names match the query, at most `_SCORED` of each file: their cosines are worth
-        computing."""
+        """Returns the chunk rows whose cosines are worth computing: those whose words or names match the query, at most
+        `_SCORED` of each file."""
         scores = self.words + self.names + self.sought
         places, _ = self.groups.strongest(scores, _SCORED)
         return self.groups.rows[places[scores[places] > 0]]

@@ -1,9 +1,9 @@
-"""How likely it is that a search has found an answer at all.
+"""Estimates how likely it is that a search has found an answer at all.
 
 Scores order the results of one question. They do not say whether the first result is any good, because most features
-are relative to the best candidate. `EVIDENCE` is what can be compared between questions, and a logistic regression
-turns it into the probability that the question belongs to the workspace. `scripts/train/train-confidence` fits it to
-annotated questions, each asked of its own repository and of others, where it is nonsense.
+are relative to the best candidate. `EVIDENCE` has values that are comparable between questions, and a logistic
+regression turns them into the probability that the question belongs to the workspace. `scripts/train/train-confidence`
+fits it to annotated questions, each asked in its own repository and in others, where it has no answer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NEAREST = 50
 
 @dataclass(frozen=True)
 class Ranked:
-    """A ranked search with at least one candidate: the index of the `first` candidate, and the `cosines` of the closest
-    chunks, best first; none if no vectors were compared."""
+    """A ranked search with at least one candidate: its signals, the `cosines` of the closest chunks, best first (none
+    if no vectors were compared), and the index of the `first` candidate."""
 
     signals: Signals
     cosines: Floats
@@ -38,7 +38,7 @@ class Ranked:
 
 
 def _best_cover(e: Ranked) -> float:
-    """The highest share of the query's idf that any chunk of a candidate has."""
+    """Returns the highest share of the query's idf that any chunk of a candidate has, 0-1."""
     return float(e.signals.chunk_cover.max())
 
 
@@ -47,7 +47,8 @@ def _closest(e: Ranked) -> float:
 
 
 def _lead(e: Ranked) -> float:
-    """How far the closest chunk is ahead of the fifty closest: nothing stands out among chunks that do not answer."""
+    """Returns how far the closest cosine is above the mean of the fifty closest: among chunks that do not answer, none
+    stands out."""
     near = e.cosines[:_NEAREST]
     return float(near[0] - near.mean()) if len(near) else 0.0
 
@@ -65,11 +66,11 @@ EVIDENCE: Mapping[str, Callable[[Ranked], float]] = {
     "lead": _lead,
     "similarity": lambda e: float(e.signals.similarity[e.first]),
 }
-"""What speaks for an answer, by name: of the words, of the query itself, and of the vectors."""
+"""The evidence for an answer, by name: from words, from the query itself, and from vectors."""
 WORDS = ("best_cover", "chunk_cover", "body_cover", "defines_sought", "defines_word", "named_so", "is_symbol", "terms")
 MEANING = ("is_symbol", "terms", "closest", "lead", "similarity")
 USED: Mapping[Mode, tuple[str, ...]] = {"hybrid": tuple(EVIDENCE), "fts": WORDS, "vector": MEANING}
-"""The evidence that there is in each mode."""
+"""The evidence that exists in each mode."""
 
 
 @dataclass(frozen=True)
@@ -81,26 +82,27 @@ class Calibration:
     weak_below: float
 
     def probability(self, found: Ranked) -> float:
-        """That the question has an answer, 0-1."""
+        """Returns the probability that the question has an answer, 0-1."""
         total = self.bias + sum(weight * EVIDENCE[name](found) for name, weight in self.weights.items())
         return 1 / (1 + exp(-total))
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Calibrations by mode. Those of cosines hold for the vectors of one model, whose id is `model`."""
+    """The calibrations by mode. Those that use cosines hold only for the vectors of one model, whose id is `model`."""
 
     model: str
     by_mode: Mapping[Mode, Calibration]
 
     def calibration(self, mode: Mode, model: str) -> Calibration | None:
-        """The calibration for answers of a mode with the vectors of a model (empty: none); None if there is none."""
+        """Returns the calibration for a mode with the vectors of this model (empty: no vectors); None if there is
+        none."""
         return self.by_mode.get(mode) if mode == "fts" or model == self.model else None
 
 
 @lru_cache(maxsize=4)
 def learned(path: Path = _LEARNED) -> Confidence:
-    """The calibrations that `scripts/train/train-confidence` wrote to this file. Raises ConfigInvalid if the file
+    """Reads the calibrations that `scripts/train/train-confidence` wrote to this file. Raises ConfigInvalid if the file
     cannot be read or names unknown evidence."""
     try:
         read = json.loads(path.read_text("utf-8"))

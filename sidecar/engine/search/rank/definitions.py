@@ -1,5 +1,5 @@
-"""Which files and chunks define what the query names, and which files bear such a name. Exact look-ups, weighted by
-kind, position and length of the definition."""
+"""Finds the files and chunks that define the query's names, and the files that have such a name. The look-ups are
+exact, and weighted by kind, position and length of the definition."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ KIND_WEIGHTS = {
     "namespace": 0.5,
     "field": 0.4,
 }
-"""How likely a definition of each kind is what the user of its name looks for; other kinds have 1."""
+"""How likely a definition of each kind is meant by a query with its name; other kinds have 1."""
 _HEAVIEST = 3.0 * 1.2
 _EXPORTED = 1.2
 _NESTED = 0.8
 _OTHER_SPELLING = 0.7
 _LONG = 400
 _ASIDE = 0.5
-"""For names that a long question has only below its title."""
+"""The factor for names that a long question has only below its title."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class DefinitionScores:
     [files], the `chunks_` arrays the shape [chunks].
 
     - `files_sought`: the file defines a name that the query contains as an identifier.
-    - `files_plain`: the file defines a content word of the query, or two neighbouring words joined.
-    - `stems`: the file itself bears such a name.
+    - `files_plain`: the file defines a content word of the query, or two adjacent words joined.
+    - `stems`: the file itself has such a name.
     - `chunks_sought`, `chunks_plain`: the definition starts in this chunk.
     - `files_named`: a long question names the file by its path.
     """
@@ -62,7 +62,7 @@ class DefinitionScores:
 
     @classmethod
     def nothing(cls, snapshot: SearchedSnapshot) -> DefinitionScores:
-        """All zeros."""
+        """Returns scores of 0 for all rows of the snapshot."""
         files, chunks = len(snapshot.file_ids), len(snapshot.chunk_ids)
         return cls(*(np.zeros(n, np.float32) for n in (files, files, files, chunks, chunks, files)))
 
@@ -103,11 +103,11 @@ def _add_definitions(
 
 
 def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDArray[np.float64]:
-    """The weight of each definition by kind, export, nesting, length, spelling and container, 0-1."""
+    """Returns the weight of each definition by kind, export, nesting, length, spelling and container, 0-1."""
     weights = np.array([KIND_WEIGHTS.get(row.kind, 1.0) for row in rows])
     weights *= np.array([_EXPORTED if row.exported else 1.0 for row in rows])
     weights *= _NESTED ** np.array([row.depth for row in rows], np.int64) / _HEAVIEST
-    # Of a class's several parts, forward declarations and overloads, the longest has the substance.
+    # Among the parts of a class, forward declarations and overloads, the longest is the most useful.
     further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
     weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
     weights[sought & np.array([row.name not in query.spelled for row in rows], bool)] *= _OTHER_SPELLING

@@ -1,4 +1,4 @@
-"""The named features of candidate files, and for each the reason why it says something. `scorer.py` has their weights.
+"""Defines the features of candidate files, each with the reason why it is useful. `scorer.py` has their weights.
 
 Each feature is computed from `Signals` as a float32 array of shape [candidates], values in 0-1. It belongs to a family:
 `word` features have no weight at alpha 1, `meaning` features none at alpha 0, and `prior` features keep their weight.
@@ -23,8 +23,8 @@ Family = Literal["word", "meaning", "prior"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature: its name, its family, and how it is computed. `says` tells a person what a high value means. An
-    `extra` feature is one that most questions give to no file: the best answer need not have it."""
+    """A feature: its name, its family, and its computation. `says` tells a person what a high value means. An `extra`
+    feature is 0 for all files for most questions, so the best answer need not have it."""
 
     name: str
     family: Family
@@ -34,35 +34,37 @@ class Feature:
 
 
 def best_chunk(e: Signals) -> Floats:
-    """BM25 of the best chunk, relative to the best candidate: one chunk that holds the words together says more than a
+    """BM25 of the best chunk, relative to the best candidate: a chunk that has the words together means more than a
     long file in which they are scattered."""
     return e.best_body
 
 
 def defines_sought(e: Signals) -> Floats:
-    """The weight of the file's definition of an identifier in the query: who names an identifier usually wants its
-    definition."""
+    """Returns the weight of the file's definition of an identifier in the query: a query with an identifier usually
+    asks for its definition."""
     return e.sought
 
 
 def defines_symbol(e: Signals) -> Floats:
-    """Like `defines_sought` if the query is nothing but a name, else 0: its definition is then the answer."""
+    """Like `defines_sought` if the query is just a name, else 0: the definition is then the answer."""
     return e.sought if e.query.is_symbol else np.zeros_like(e.sought)
 
 
 def defines_word(e: Signals) -> Floats:
-    """The weight of the file's definition of a plain word of the query, or of two neighbouring words joined: either may
-    be a definition's whole name."""
+    """Returns the weight of the file's definition of a plain word of the query, or of two adjacent words joined: either
+    may be the whole name of a definition."""
     return e.plain
 
 
 def named_so(e: Signals) -> Floats:
-    """1 if the file's own name is a name in the query; a share of 1 if it is one of several plain words."""
+    """1 if the file's own name is an identifier in the query or two of its words joined; if it is one of n plain words,
+    1/n."""
     return e.stems
 
 
 def similarity(e: Signals) -> Floats:
-    """The closest chunk: 1 for the query's closest file, 0 for a cosine at least `SPAN` below that."""
+    """Returns the closeness of the closest chunk: 1 for the query's closest file, 0 for a cosine at least `SPAN` below
+    its cosine."""
     return e.closeness_lead
 
 
@@ -77,8 +79,8 @@ def is_example(e: Signals) -> Floats:
 
 
 def is_foreign(e: Signals) -> Floats:
-    """How surely the file is vendored, generated, kept for compatibility or made for a rarer platform, 0-1: such code
-    is rarely meant. The platform does not count if the query names one."""
+    """Returns how surely the file is vendored, generated, kept for compatibility or made for a rarer platform, 0-1:
+    such code is rarely meant. The platform does not count if the query names one."""
     platform = e.paths[:, 3] * np.float32(not e.query.wants_platform)
     return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
@@ -99,25 +101,25 @@ def is_record(e: Signals) -> Floats:
 
 
 def tests_others(e: Signals) -> Floats:
-    """Like `is_test`, but 0 for a test that is named after one of the three likeliest files: who changes such a file
-    needs its test next."""
+    """Like `is_test`, but 0 for a test that is named after one of the three likeliest files, because whoever changes
+    such a file needs its test next."""
     return is_test(e) * (1 - e.tests_of_likely)
 
 
 def named_in_text(e: Signals) -> Floats:
-    """How surely a long question names the file, by its path, in a traceback or as a dotted module."""
+    """Returns how surely a long question names the file, by its path, in a traceback or as a dotted module."""
     return e.symbols.files_named[e.files]
 
 
 def says_message(e: Signals) -> Floats:
-    """How much of an error message one of the file's literals contains: who pastes a message looks for the place that
-    builds it."""
+    """Returns how much of an error message one of the file's literals contains: a pasted message asks for the place
+    that builds it."""
     return e.groups.best(e.message)
 
 
 def closest_of_all(e: Signals) -> Floats:
-    """How far the closest chunk's cosine lies above the candidates' mean, in standard deviations; -2 to 4 are mapped to
-    0-1. A lead says more than a high cosine."""
+    """Returns how far the closest chunk's cosine is above the candidates' mean, in standard deviations; -2 to 4 are
+    mapped to 0-1. A lead means more than a high cosine."""
     if not len(e.similarity):
         return e.similarity
     lead = (e.similarity - e.similarity.mean(dtype=np.float64)) / (e.similarity.std(dtype=np.float64) + 1e-3)
@@ -125,40 +127,40 @@ def closest_of_all(e: Signals) -> Floats:
 
 
 def whole_file(e: Signals) -> Floats:
-    """The mean cosine of all chunks, on the scale of `similarity`: the file deals with the subject throughout, not in
-    one place."""
+    """Returns the mean cosine of all chunks, on the scale of `similarity`: high if the file deals with the subject
+    throughout and not only in one place."""
     return _behind_best(e.mean_similarity)
 
 
 def stem_strength(e: Signals) -> Floats:
-    """BM25 of the file's name, relative to the best candidate: a short name that is the word beats a long one that
-    contains it."""
+    """BM25 of the file's name, relative to the best candidate: a short name that equals the word is better than a long
+    one that contains it."""
     return e.strength_in(Field.STEM)
 
 
 def folder_words(e: Signals) -> Floats:
-    """The share of the query's idf in the names of the file's folders."""
+    """Returns the share of the query's idf in the names of the file's folders."""
     return e.share_in(Field.DIRECTORIES)
 
 
 def signature_strength(e: Signals) -> Floats:
-    """BM25 of the signatures, relative to the best candidate: parameters and types say what the code works on."""
+    """BM25 of the signatures, relative to the best candidate: parameters and types show what the code works on."""
     return e.strength_in(Field.SIGNATURES)
 
 
 def head_strength(e: Signals) -> Floats:
-    """BM25 of the file's head, relative to the best candidate: it says what the file is for, or imports what others
-    define."""
+    """BM25 of the file's head, relative to the best candidate: the head explains the file's purpose, or imports what
+    others define."""
     return e.strength_in(Field.HEAD)
 
 
 def words_in_chunk(e: Signals) -> Floats:
-    """The share of the query's idf in the best chunk, however often the words occur."""
+    """Returns the share of the query's idf in the best chunk, however often the words occur."""
     return e.chunk_cover
 
 
 def words_in_file(e: Signals) -> Floats:
-    """The share of the query's idf anywhere in the file."""
+    """Returns the share of the query's idf anywhere in the file."""
     return e.body_cover
 
 
@@ -168,24 +170,23 @@ def body_strength(e: Signals) -> Floats:
 
 
 def strength(e: Signals) -> Floats:
-    """BM25F divided by 100, at most 1: a best match that is weak deserves less trust than a strong one."""
+    """BM25F divided by 100, at most 1: a weak best match deserves less trust than a strong one."""
     return np.asarray(np.minimum(e.fields_found / 100, 1), np.float32)
 
 
 def leads_sought(e: Signals) -> Floats:
-    """1 for the candidate with the weightiest definition of a sought name, else 0: the class comes before methods of
-    the same name."""
+    """1 for the candidate with the weightiest definition of a sought name, else 0: a class comes before methods of the
+    same name."""
     return np.asarray((e.sought > 0) & (e.sought >= e.sought.max(initial=0)), np.float32)
 
 
 def length(e: Signals) -> Floats:
-    """ln(1 + terms) / 12, at most 1: longer files contain more of what is asked for, and BM25 overcorrects for
-    length."""
+    """ln(1 + terms) / 12, at most 1: longer files contain more answers, and BM25 corrects too much for length."""
     return np.asarray(np.minimum(np.log1p(e.body_lengths) / 12, 1), np.float32)
 
 
 def length_rank(e: Signals) -> Floats:
-    """The share of the other candidates that are shorter."""
+    """Returns the share of the other candidates that are shorter."""
     return np.asarray(
         np.searchsorted(np.sort(e.body_lengths), e.body_lengths) / max(1, len(e.body_lengths) - 1), np.float32
     )
@@ -197,8 +198,8 @@ def is_barrel(e: Signals) -> Floats:
 
 
 def behind_twin(e: Signals) -> Floats:
-    """1 if another candidate of the same name answers better (a header, an old version, another platform's file): one
-    of them is enough."""
+    """1 if another candidate of the same name answers better, such as a header, an old version or another platform's
+    file: one of them is enough."""
     merits = e.all_fields + e.best_body + e.closeness_lead
     _, number = np.unique(e.path_table.stems[e.files], return_inverse=True)
     best = np.zeros(len(merits), np.float32)
@@ -207,30 +208,31 @@ def behind_twin(e: Signals) -> Floats:
 
 
 def mentioned(e: Signals) -> Floats:
-    """ln(1 + n) / ln(1 + N), where n of the collection's N files mention this one: questions about structure are about
-    hubs, which many files use by name. 0 for all but the likeliest candidates."""
+    """ln(1 + n) / ln(1 + N), where n of the collection's N files mention this one: questions about structure ask for
+    files that many others use by name. 0 for all but the likeliest candidates."""
     return e.of_likeliest(np.log1p(e.mentions.counts) / np.log1p(max(2, e.columns.file_count)))
 
 
 def users_match(e: Signals) -> Floats:
-    """The word scores of the n files that mention this one, added up and divided by the root of n + 1, relative to the
-    best candidate: its users contain the query's words even if it does not. 0 for all but the likeliest candidates."""
+    """Returns the sum of the word scores of the n files that mention this one, divided by the square root of n + 1,
+    relative to the best candidate: the file's users may contain the query's words even if the file does not. 0 for all
+    but the likeliest candidates."""
     return relative(e.of_likeliest(e.users / np.sqrt(1 + e.mentions.counts)))
 
 
 def users_mean(e: Signals) -> Floats:
-    """The mean word score of the files that mention this one, which suits a file with few users. 0 for all but the
-    likeliest candidates."""
+    """Returns the mean word score of the files that mention this one, which is more suitable for a file with few users.
+    0 for all but the likeliest candidates."""
     return e.of_likeliest(e.users / np.maximum(e.mentions.counts, 1))
 
 
 def _behind_best(values: Floats) -> Floats:
-    """1 for the highest value, 0 for values at least `SPAN` below it, linear in between."""
+    """Maps the highest value to 1 and values at least `SPAN` below it to 0, linearly in between."""
     return np.asarray(np.clip(1 - (values.max(initial=0) - values) / np.float32(SPAN), 0, 1), np.float32)
 
 
 def _unlike_others(values: Floats) -> Floats:
-    """Subtracts the lowest value, so that candidates that are all tests, for example, are ranked as any others."""
+    """Subtracts the lowest value, so that candidates that are all tests, for example, are ranked like any others."""
     return np.asarray(values - values.min(initial=1), np.float32)
 
 
@@ -271,8 +273,8 @@ FEATURES: tuple[Feature, ...] = (
 
 
 def compute_features(signals: Signals, wanted: Collection[str] | None = None) -> Floats:
-    """The features of all candidates, float32 of shape [candidates, FEATURES], columns in the order of `FEATURES`. Only
-    the features named in `wanted` are computed, the others are 0; None computes all."""
+    """Returns the features of all candidates, float32 of shape [candidates, FEATURES], columns in the order of
+    `FEATURES`. Only the features named in `wanted` are computed, the others are 0; None means all."""
     table = np.zeros((len(signals.files), len(FEATURES)))
     for column, feature in enumerate(FEATURES):
         if wanted is None or feature.name in wanted:

@@ -1,5 +1,5 @@
-"""A fingerprint of what the learned weights depend on: the features and their code, the model, and the versions of the
-chunker and of the lexical index.
+"""Computes a fingerprint of everything that the learned weights depend on: the features and their code, the model, and
+the versions of the chunker and of the lexical index.
 
 A test compares it with the fingerprint stored in `weights.json`. Searches do not use it.
 """
@@ -38,8 +38,8 @@ _SOURCES = (
 
 
 def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
-    """The fingerprint as JSON-ready values. `versions` must contain `chunker` and `lexical`; `model` is the default
-    model's id.
+    """Returns the fingerprint as JSON-ready values. `versions` must contain `chunker` and `lexical`; `model` is the
+    default model's id.
 
     The code's hash covers its syntax tree without docstrings and imports, so comments, layout and moved imports do not
     change it.

@@ -1,5 +1,5 @@
-"""What ranking needs of a revision besides its snapshot: length norms, rows by id, chunks by file. A few bytes per
-chunk; no text and no vectors."""
+"""The columns that ranking needs of a revision besides its snapshot: length norms, rows by id, chunks by file. They
+take a few bytes per chunk, and have no text and no vectors."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ FIELD_CURVES = (
     Curve(1.5, 0.75),  # comments
     Curve(1.5, 0.75),  # head
 )
-"""In short fields (path, stem, directories) a term's first occurrence says nearly everything, so k1 is small."""
+"""One curve for each `Field`. In short fields (path, stem, directories) only the first occurrence of a term matters
+much, so k1 is small."""
 
 _MOST_STRETCHES = 100
 _DENSE = 16
-"""A table indexed by id is used as long as the range of ids is at most this many times their number."""
+"""A table indexed by id is used if the range of ids is at most this many times their number."""
 
 
 class RowTable:
-    """Maps ids to rows, with a table while ids are dense and by binary search otherwise.
+    """Maps ids to rows, with a table if ids are dense and by binary search otherwise.
 
     `ids` must be distinct and may be in any order. `rows` are their rows; by default these are their positions in
     `ids`.
@@ -58,7 +59,7 @@ class RowTable:
             self._rows, self._ids = given[order], ids[order]
 
     def rows(self, ids: Ids) -> Rows:
-        """The row of each id, shape [n]; -1 for unknown ids."""
+        """Returns the row of each id, shape [n]; -1 for unknown ids."""
         if self._table is not None:
             return np.asarray(self._table.take(ids - self._before, mode="clip"))
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
@@ -66,8 +67,8 @@ class RowTable:
 
 
 class _SortedIds:
-    """Like `RowTable` for ids in ascending order and positions in them: nothing is made beforehand, so that a few ids
-    are found at once."""
+    """Like `RowTable`, for ids in ascending order and their positions. No table is made first, so looking up a few ids
+    is faster."""
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
@@ -79,7 +80,8 @@ class _SortedIds:
 
 
 def _put_in(table: Rows, cells: Ids, rows: Rows) -> None:
-    """Writes the rows into these cells: where most cells follow one another, stretch by stretch, which is faster."""
+    """Writes the rows into these cells. If the cells form few ranges of consecutive ones, copies range by range, which
+    is faster."""
     breaks = np.flatnonzero(cells[1:] != cells[:-1] + 1)
     if len(breaks) >= _MOST_STRETCHES:
         table[cells] = rows
@@ -96,8 +98,8 @@ class IndexColumns:
 
     The norms are BM25 length norms (`length_norms`) of shape [chunks] and [files], and of [files, FIELDS] for
     `field_norms`; those of the other collection's rows are meaningless and never used. `chunks` and `files` map ids to
-    rows, and `holders` maps a chunk's id to its file's row; none of them knows ids of the other collection.
-    `body_lengths` are terms per file.
+    rows, and `holders` maps a chunk's id to its file's row; ids of the other collection are unknown to them.
+    `body_lengths` are the numbers of terms per file.
 
     The chunks of one file are consecutive rows, because their ids are assigned together. Each such run is a group:
     `group_start` is its first row, `group_length` its length, `group_file` its file's row. `group_of` is the group's
@@ -129,7 +131,7 @@ class IndexColumns:
         return least
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
-        """The highest chunk score of each file row, shape [files]; 0 for files without chunks."""
+        """Returns the highest chunk score of each file row, shape [files]; 0 for files without chunks."""
         best = np.zeros(files, np.float32)
         if len(self.group_start):
             best[self.group_file] = np.maximum.reduceat(scores, self.group_start)
@@ -138,13 +140,13 @@ class IndexColumns:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of one revision, by collection, that searches have asked for so far."""
+    """The columns of one revision that searches have used so far, by collection."""
 
     by_collection: dict[int, IndexColumns] = field(default_factory=dict)
 
 
 def columns_of(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
-    """The columns of a collection in this snapshot, computed at the first search of its revision."""
+    """Returns the columns of a collection in this snapshot, which are computed at the first search of its revision."""
     made = snapshot.memo.get(_Columns, _Columns).by_collection
     found = made.get(collection)
     return found if found is not None else made.setdefault(collection, _make(snapshot, collection))
@@ -185,7 +187,7 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
 
 
 def _starts(holders: Rows) -> NDArray[np.int64]:
-    """The first row of each run of equal values."""
+    """Returns the first row of each run of equal values."""
     if not len(holders):
         return np.zeros(0, np.int64)
     return np.append(0, np.flatnonzero(holders[1:] != holders[:-1]) + 1).astype(np.int64)
@@ -202,8 +204,8 @@ class _Lengths:
         self._seen = np.zeros(len(self.chunk_ids), bool)
 
     def take_over(self, known: _Lengths) -> bool:
-        """Copies the lengths of those ids that this revision has, stretch by stretch; False if it has too few of them
-        side by side, which `take` then looks up one by one."""
+        """Copies the lengths of those ids that this revision has, range by range. Returns False if the ids form too
+        many ranges; `take` then looks them up one by one."""
         chunks, files = aligned(self.chunk_ids, known.chunk_ids), aligned(self.file_ids, known.file_ids)
         if chunks is None or files is None:
             return False
@@ -235,7 +237,8 @@ def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
 
 
 def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Lengths:
-    """Takes over the lengths that `known` has from another revision, and reads the others from the manifest."""
+    """Takes over the lengths that `known` has from another revision, reads the others from the manifest, and returns
+    all."""
     found = _Lengths(snapshot)
     if known is not None and len(known.chunk_ids):
         if not found.take_over(known):
@@ -251,8 +254,8 @@ def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Length
 
 
 def aligned(ids: Ids, known: Ids) -> list[tuple[int, int, int]] | None:
-    """Stretches that two ascending lists of ids share: (first in `ids`, first in `known`, length). None if there are
-    many."""
+    """Returns the ranges that two ascending lists of ids share: (first in `ids`, first in `known`, length). None if
+    there are too many."""
     found: list[tuple[int, int, int]] = []
     at = other = 0
     while at < len(ids) and other < len(known):
@@ -265,7 +268,7 @@ def aligned(ids: Ids, known: Ids) -> list[tuple[int, int, int]] | None:
             found.append((at, other, count))
         at, other = at + count, other + count
         if at < len(ids) and other < len(known):
-            # The smaller of the two has nothing to go with: go on where its list reaches the other one.
+            # The smaller id is missing in the other list: continue where its list reaches the larger one.
             low, high = int(ids[at]), int(known[other])
             at += int(np.searchsorted(ids[at:], high)) if low < high else 0
             other += int(np.searchsorted(known[other:], low)) if high < low else 0
@@ -273,7 +276,7 @@ def aligned(ids: Ids, known: Ids) -> list[tuple[int, int, int]] | None:
 
 
 def _at(values: NDArray[_T], rows: Rows) -> NDArray[_T]:
-    """The values at these distinct rows, in ascending order; not copied where these are all."""
+    """Returns the values at these distinct rows, which must ascend; without copying if these are all rows."""
     return values if len(rows) == len(values) else values[rows]
 
 

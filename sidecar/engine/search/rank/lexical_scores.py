@@ -34,9 +34,9 @@ _FIELD_WEIGHTS = {
 FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
 FIELD_K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
 DAMPING = 0.15
-"""BM25F's second saturation: a term that occurs in five fields is not five times the evidence."""
+"""The strength of BM25F's second saturation: a term that occurs in five fields is not five times the evidence."""
 _CELLS = 1 << 18
-"""Terms times files that are processed at once, which makes a megabyte per array of float32."""
+"""The maximum of terms times files that are processed at once: one megabyte per array of float32."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class LexicalScores:
 def match_query(
     snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str], title: Sequence[str]
 ) -> LexicalScores:
-    """The scores of a query's terms. Those of a long question count half, and those of its title half."""
+    """Returns the scores of a query's terms. For a long question, the whole text and the title count half each."""
     whole = match_terms(snapshot, columns, terms)
     return _mixed(match_terms(snapshot, columns, title), whole) if title else whole
 
 
 def _mixed(one: LexicalScores, other: LexicalScores) -> LexicalScores:
-    """The mean of two queries' scores; those without a bound are first brought to the same maximum."""
+    """Returns the mean of two queries' scores. Unbounded scores are first brought to the same maximum."""
     return LexicalScores(
         columns=one.columns,
         chunks=_balanced(one.chunks, other.chunks),
@@ -108,8 +108,8 @@ def _balanced(one: Floats, other: Floats) -> Floats:
 
 
 def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> LexicalScores:
-    """The scores of a query's terms; all 0 without terms. Of many only the `most_telling` are looked up, and
-    the others count as missing in the shares."""
+    """Returns the scores of a query's terms; all 0 without terms. If there are many, only the `most_telling` are looked
+    up, and the others count as missing in the shares."""
     chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
     match = LexicalScores(
         columns=columns,
@@ -174,7 +174,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
 
 
 def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:
-    """The postings whose row still exists, and their rows."""
+    """Returns the postings whose row still exists, and their rows."""
     keep = rows >= 0
     if keep.all():
         return postings, rows
@@ -182,12 +182,13 @@ def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:
 
 
 def idfs(count: int, containing: NDArray[np.int64]) -> Floats:
-    """The idf of each term, of which so many of `count` documents hold one; shape [terms]."""
+    """Returns the idf of each term, shape [terms]. `containing` has the number of documents, of `count`, that contain
+    the term."""
     return np.array([idf(count, held) for held in containing.tolist()], np.float32)
 
 
 def _by_file(terms: Ids, rows: Rows, values: NDArray[np.generic], shape: tuple[int, int]) -> Floats:
-    """The sums of values per term and file row, in an array of this shape."""
+    """Returns the sums of values per term and file row, in an array of this shape."""
     sums = np.bincount(terms * shape[1] + rows, weights=values, minlength=shape[0] * shape[1])
     return sums.astype(np.float32).reshape(shape)
 

@@ -1,8 +1,8 @@
-"""Which files mention a candidate file: those whose code contains its name, according to the postings.
+"""Finds the files that mention a candidate file: those whose code contains its name, according to the postings.
 
-A file's name stands for what the file defines: for the class itself where each file holds one class, and in import
-lines elsewhere. Results are kept per revision, a few bytes per file that was ever a candidate. Not here: how mentions
-are weighed.
+A file's name stands for what the file defines: for the class itself in languages with one class per file, and in import
+lines elsewhere. Results are kept per revision and take a few bytes per file that was ever a candidate. `features.py`
+uses the mentions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Mentions:
         return self._lengths.astype(np.float32)
 
     def sums(self, scores: Floats) -> Floats:
-        """The sum of the scores of the files that mention each file, shape [files]. `scores` are over all file rows."""
+        """Returns the sum of the scores of the files that mention each file, shape [files]. `scores` has one score for
+        each file row of the snapshot."""
         ends = np.cumsum(self._lengths)
         running = np.append(0, np.cumsum(scores[self._users], dtype=np.float64))
         return np.asarray(running[ends] - running[ends - self._lengths], np.float32)
@@ -43,14 +44,15 @@ class Mentions:
 
 @dataclass(frozen=True)
 class _Known:
-    """The rows of the files that mention a file, by collection and file row, as far as they have been looked up."""
+    """The rows of the files that mention a file, by collection and file row, of those files that have been looked
+    up."""
 
     by_collection: dict[int, dict[int, Rows]] = field(default_factory=dict)
 
 
 def mentions_of(snapshot: SearchedSnapshot, columns: IndexColumns, files: Rows) -> Mentions:
-    """The mentions of these file rows. Names that no earlier search of the revision has looked up are read from the
-    postings."""
+    """Returns the mentions of these file rows. Names that no earlier search of the revision has looked up are read from
+    the postings."""
     known = snapshot.memo.get(_Known, _Known).by_collection.setdefault(columns.collection, {})
     wanted: dict[str, list[int]] = {}
     paths = snapshot.paths
@@ -71,7 +73,7 @@ def _look_up(
     known: dict[int, Rows],
 ) -> None:
     bodies = read_bodies(snapshot.connection, terms)
-    # One column more per term, for chunks that no longer exist, whose row is -1.
+    # One extra column per term, for chunks that no longer exist, whose row is -1.
     width = len(snapshot.file_ids) + 1
     held = np.zeros((len(terms), width), bool)
     held.ravel()[bodies.places * width + columns.holders.rows(bodies.ids) + 1] = True

@@ -1,4 +1,4 @@
-"""Which files a long question means when it names paths, frames of tracebacks and dotted modules."""
+"""Finds the files that a long question means when it names paths, frames of tracebacks and dotted modules."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sidecar.parts.lexical.definitions import find_stems
 from sidecar.parts.lexical.tokens import fold_name
 
 _NAME_ALONE = 0.6
-"""The name agrees, but the folders differ or are not given."""
+"""The certainty if the name agrees, but the folders differ or are not given."""
 _MODULE = 0.5
-"""A dotted module: what else is written with dots, such as a method, may look like one."""
+"""The certainty of a dotted module, because other things with dots, such as methods, may look like one."""
 _SHALLOWEST = 0.3
 
 
 def add_named_files(
     named: Floats, snapshot: SearchedSnapshot, columns: IndexColumns, mentions: Sequence[FileMention]
 ) -> None:
-    """Raises `named`, shape [files], to how surely a mention means the file: 1 if its name and a folder agree. Of a
-    traceback, the place of the failure counts most."""
+    """Raises `named`, shape [files], in place, to the certainty that a mention means the file: 1 if its name and a
+    folder agree. In a traceback, the place of the failure counts most."""
     wanted: dict[str, list[FileMention]] = defaultdict(list)
     for mention in mentions:
         stems = mention.path.split("/")[1:] if mention.dotted else [file_stem(mention.path)]
@@ -42,7 +42,7 @@ def add_named_files(
 
 
 def _agreement(mention: FileMention, path: str) -> float:
-    """How surely the mention means the file of this path, 0-1."""
+    """Returns the certainty that the mention means the file of this path, 0-1."""
     if mention.dotted:
         return _MODULE if _is_module(mention.path.split("/"), path) else 0.0
     given, there = mention.path.casefold().split("/"), path.casefold().split("/")
@@ -54,13 +54,13 @@ def _agreement(mention: FileMention, path: str) -> float:
 
 
 def _is_module(parts: Sequence[str], path: str) -> bool:
-    """Whether the first parts, two or more, are the last ones of the path: `net.urls.parse` is in `src/net/urls.py`."""
+    """Whether two or more of the first parts end the path: `net.urls.parse` is in `src/net/urls.py`."""
     there = path.casefold().rpartition(".")[0].removesuffix("/__init__").split("/")
     given = [part.casefold() for part in parts]
     return any(_common(given[:end], there) > 1 for end in range(2, len(given) + 1))
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of last parts that agree."""
+    """Returns how many parts agree, counted from the end."""
     pairs = zip(reversed(one), reversed(other), strict=False)
     return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -1,5 +1,5 @@
-"""What a path alone says about how likely its file is the answer. It does not depend on the query and is computed once
-per path."""
+"""Facts that follow from a path alone about how likely its file is the answer. They do not depend on the query and are
+computed once per path."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _TEST_NAME = re.compile(
     r"|.*(?:_test|_spec|\.test|\.spec|-test|\.stories)\..+$|.*Tests?\.[A-Za-z]+$"
     r"|.*Spec\.(?:scala|kt|swift|hs|groovy|java|cs|m|js|ts)$"
 )
-"""A `test_` prefix marks tests in languages whose usual runners look for it; in others it is on code that tests use."""
+"""Names of tests. A `test_` prefix marks tests in languages whose usual runners look for it; in others it marks code
+that tests use."""
 _TEST_SUPPORT = re.compile(r"/(?i:testing|specs?|fixtures?|mocks?|stubs?)/")
-"""Folders that hold what tests need, or else what the product is about, so they count as half a test."""
+"""Folders that contain helpers of tests, or the product itself if that is about tests, so they count as half a test."""
 _EXAMPLE = re.compile(
     r"/(?i:_?examples?|samples?|demos?|tutorials?|docs?(?:_src)?|man|bench(?:es|mark(?:s|ing)?)?|perf"
     r"|(?:[^/]*\.)?playground)/"
@@ -39,7 +40,7 @@ _FOREIGN_FOLDER, _FOREIGN_NAME = re.compile(_FOREIGN + "/"), re.compile(_FOREIGN
 _PLATFORM = r"/(?i:win|win32|os390|zos|aix|solaris|sunos|haiku)"
 _PLATFORM_FOLDER = re.compile(_PLATFORM + "/")
 _PLATFORM_NAME = re.compile(_PLATFORM + r"\.[A-Za-z]+$|[-_.](?i:windows|win32|plan9|solaris|aix)\.[A-Za-z]+$")
-"""Counterparts, for rarer platforms, of the code that most people run and mean if they name no platform."""
+"""Code for rarer platforms. Most people mean its counterparts for common ones if they name no platform."""
 _NAMES_PLATFORM = re.compile(r"\b(win(dows|32)?|iocp|plan9|solaris|sunos|aix|z/?os|os390|haiku)\b", re.IGNORECASE)
 _CATALOGUE = (
     r"|/(?i:locales?|i18n|l10n|lang|translations?|lc_messages|[a-z-]+\.lproj)/(?:.*/)?(?:[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?"
@@ -55,22 +56,23 @@ _RECORD = re.compile(
     r"|/(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml)$"
     rf"|/(?i:changelog\.d|newsfragments|\.changeset|changelogs?)/{_CATALOGUE}{_CHANGES}{_FIXTURE}"
 )
-"""Catalogues of translations, lists of changes, lock files and fixtures: they repeat the code's words, or hold data."""
+"""Catalogues of translations, lists of changes, lock files and fixtures: they repeat the code's words, or contain
+data."""
 
 
 _PROSE = frozenset(
     "text markdown rst asciidoc latex notebook json yaml toml ini csv xml diff gitignore requirements".split()
 )
 _MOSTLY = 0.75
-"""If more than this share of files is prose, settings or data, that is what the workspace is about."""
+"""If more than this share of the files is prose, settings or data, the workspace is about these."""
 
 
 _OF_TEST = re.compile(r"^(?:tests?|specs?)|(?:tests?|specs?)$")
 
 
 class PathFacts(NamedTuple):
-    """What a path says, each from 0 to 1: a test, an example, vendored or old code, code for a rarer platform, a record
-    (translations, changes, locked versions, fixtures)."""
+    """The facts of a path, each from 0 to 1: whether the file is a test, an example, vendored or old code, code for a
+    rarer platform, or a record (translations, changes, locked versions, fixtures)."""
 
     test: float
     example: float
@@ -81,7 +83,7 @@ class PathFacts(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def path_facts(path: str) -> PathFacts:
-    """The facts of one relative path."""
+    """Returns the facts of one relative path."""
     folder, _, name = path.rpartition("/")
     test, example, foreign, platform = _folder_facts(folder)
     return PathFacts(
@@ -95,7 +97,7 @@ def path_facts(path: str) -> PathFacts:
 
 @lru_cache(maxsize=1 << 12)
 def _folder_facts(folder: str) -> tuple[float, float, float, float]:
-    """The values of `test`, `example`, `foreign` and `platform` that a folder alone gives its files."""
+    """Returns the values of `test`, `example`, `foreign` and `platform` that a folder alone gives its files."""
     inside = f"/{folder}/"
     test = 1.0 if _TEST_FOLDER.search(inside) else 0.5 if _TEST_SUPPORT.search(inside) else 0.0
     return (
@@ -107,12 +109,12 @@ def _folder_facts(folder: str) -> tuple[float, float, float, float]:
 
 
 class PathTable:
-    """What paths say, by file row of one revision. Thread-safe.
+    """The facts of paths, by file row of one revision. Thread-safe.
 
-    `facts` has the shape [files, PathFacts]; the other arrays have the shape [files]. `stems` are equal numbers for
-    equal file stems, `barrels` is 1 for names that say nothing (`index.js`). A row of these three is valid once
-    `look_at` has been called for it. `prose` is 1 for text, settings and data. `in_code` flags the files of the code
-    collection.
+    `facts` has the shape [files, PathFacts]; the other arrays have the shape [files]. `stems` has equal numbers for
+    equal file stems; `barrels` is 1 for names such as `index.js` that say nothing about the content. Rows of these
+    three are valid once `look_at` has been called for them. `prose` is 1 for text, settings and data. `in_code` flags
+    the files of the code collection.
     """
 
     def __init__(self, paths: Sequence[str], languages: Sequence[str], in_code: NDArray[np.bool_]) -> None:
@@ -127,7 +129,7 @@ class PathTable:
             self.prose[:] = 0
 
     def look_at(self, files: NDArray[np.int32]) -> None:
-        """Fills in the rows of these files that are not filled in yet."""
+        """Fills in the rows of these files, unless they are filled in already."""
         with self._lock:
             new = files[~self._known[files]]
             if not len(new):
@@ -141,7 +143,8 @@ class PathTable:
 
 @lru_cache(maxsize=1 << 14)
 def name_under_test(path: str) -> str:
-    """What a file or its test is named after: `cart` of `cart.py`, `test_cart.py`, `CartTests.cs`, `cart.spec.ts`."""
+    """Returns the name that a file and its test share: `cart` for `cart.py`, `test_cart.py`, `CartTests.cs` and
+    `cart.spec.ts`."""
     stem = file_stem(path).replace("_", "").replace("-", "").replace(".", "").casefold()
     return _OF_TEST.sub("", stem) or stem
 

@@ -1,8 +1,8 @@
-"""Why a hit was found, in words: the contributions of features, grouped into reasons that people understand.
+"""Says in words why a hit was found: groups the contributions of features into reasons that people understand.
 
-The share of a reason is its part of everything that speaks for the file, in percent; the shares of a hit sum to 100.
-The scorer's `base` is the same for every file and hence no reason. What lowers the score is said beside, without a
-share.
+The share of a reason is its part, in percent, of everything that raises the file's score; the shares of a hit sum to
+100. The scorer's `base` is the same for every file and therefore not a reason. Features that lower the score are listed
+separately, without a share.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REASONS: Mapping[str, str] = {
     "length": "it is one of the longer files",
     "other": "what kind of file it is",
 }
-"""What each reason says, by the name that `shares` has for it."""
+"""The sentence for each reason, by its name in `shares`."""
 
 _BY_FEATURE: Mapping[str, str] = {
     "named_in_text": "named",
@@ -47,7 +47,8 @@ _SAYS: Mapping[str, str] = {feature.name: feature.says for feature in FEATURES}
 
 
 def shares_of(parts: Mapping[str, float]) -> dict[str, int]:
-    """Percent by reason, largest first. They sum to 100, whatever was rounded; empty where nothing speaks for the file.
+    """Returns the percentage of each reason, largest first. They sum to 100 in spite of rounding; empty if nothing
+    raises the score.
 
     `parts` are contributions by feature name; names that are not features are left out."""
     if not parts:
@@ -62,8 +63,8 @@ def shares_of(parts: Mapping[str, float]) -> dict[str, int]:
 
 
 def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
-    """The reasons as sentences for people, such as `its text contains the query's words (46 %)`, and after them what
-    lowers the score, such as `it is a test (counts against it)`; each group with the largest first."""
+    """Returns the reasons as sentences for people, such as `its text contains the query's words (46 %)`, followed by
+    what lowers the score, such as `it is a test (counts against it)`; each group has the largest first."""
     if not parts:
         return ()
     found = [f"{REASONS[reason]} ({percent} %)" for reason, percent in shares_of(parts).items()]
@@ -72,7 +73,8 @@ def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def _hundred(sums: Mapping[str, float]) -> dict[str, int]:
-    """Whole percents that sum to 100: those with the largest remainders are rounded up."""
+    """Returns whole percentages that sum to 100: those with the largest remainders are rounded up (largest remainder
+    method)."""
     whole = sum(sums.values())
     exact = {name: 100 * value / whole for name, value in sums.items()}
     percents = {name: int(value) for name, value in exact.items()}

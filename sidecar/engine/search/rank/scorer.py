@@ -1,4 +1,4 @@
-"""Turns features into one score per file: a weighted sum.
+"""Turns features into one score per file, by a weighted sum.
 
 `scripts/train/train-ranker` learns the weights in `weights.json` with a listwise softmax loss over annotated queries.
 """
@@ -25,7 +25,7 @@ _EXTRA = np.array([feature.extra for feature in FEATURES])
 _LEARNED = Path(__file__).with_name("weights.json")
 _LOW = 0.05
 _ALPHAS = 32
-"""Scaled weights are cached for this many different alphas, because requests choose alpha freely."""
+"""The number of alphas whose scaled weights are cached. It is limited because requests choose alpha freely."""
 
 
 class Combiner(Protocol):
@@ -33,17 +33,18 @@ class Combiner(Protocol):
     0-1; alpha is the weight of meaning, 0-1."""
 
     def needs(self, alpha: float) -> frozenset[str]:
-        """Names of the features that have a weight at this alpha; the values of all others may be left at 0."""
+        """Returns the names of the features that have a weight at this alpha; the values of all others may be left at
+        0."""
 
     def suited_to(self, *, long: bool) -> Combiner:
-        """The combiner for a long question, or for any other query."""
+        """Returns the combiner for a long question, or for any other query."""
 
     def score(self, features: Floats, alpha: float) -> Floats:
-        """One score per candidate, shape [candidates], above 0 and at most 1."""
+        """Returns one score per candidate, shape [candidates], above 0 and at most 1."""
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
-        """What each feature added to the score of one candidate, by name, without zeros. `features` has the shape
-        [FEATURES]."""
+        """Returns what each feature adds to the score of one candidate, by name, without zeros. `features` has the
+        shape [FEATURES]."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class WeightedSum:
     `base` is a constant that is added to the sum. Hits multiply a file's score by factors (`hits.py`), so `base`
     decides how much a difference between two files' features matters there.
 
-    `long` are the weights for long questions, if these have weights of their own.
+    `long` has the weights for long questions; None if they use the same weights.
     """
 
     weights: Mapping[str, float]
@@ -63,25 +64,25 @@ class WeightedSum:
     long: WeightedSum | None = None
 
     def suited_to(self, *, long: bool) -> WeightedSum:
-        """The weights for a long question, or for any other query."""
+        """Returns the weights for a long question, or for any other query."""
         return self.long if long and self.long is not None else self
 
     def score(self, features: Floats, alpha: float) -> Floats:
-        """One score per candidate, shape [candidates]. Sums below 0.05 are squeezed into (0, 0.05)."""
+        """Returns one score per candidate, shape [candidates]. Sums below 0.05 are mapped into (0, 0.05)."""
         weights, base = self._scaled(alpha)
         # Double precision, so that rounding does not depend on the number of candidates.
         return _positive(np.minimum(features.astype(np.float64) @ weights + base, 1))
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
-        """What each feature added, by name and rounded to four decimals; zeros are left out, and `base` is listed if it
-        is not 0."""
+        """Returns what each feature adds, by name and rounded to four decimals. Zeros are left out, and `base` is
+        listed if it is not 0."""
         weights, base = self._scaled(alpha)
         values = (features * weights).tolist()
         parts = {f.name: round(p, 4) for f, p in zip(FEATURES, values, strict=True) if p}
         return {**parts, "base": round(base, 4)} if base else parts
 
     def needs(self, alpha: float) -> frozenset[str]:
-        """Names of the features whose weight at this alpha is not 0."""
+        """Returns the names of the features whose weight at this alpha is not 0."""
         return frozenset(f.name for f, w in zip(FEATURES, self._scaled(alpha)[0].tolist(), strict=True) if w)
 
     def _scaled(self, alpha: float) -> tuple[NDArray[np.float64], float]:
@@ -104,8 +105,8 @@ class WeightedSum:
 
 
 def learned(path: Path = _LEARNED) -> WeightedSum:
-    """The weights that `scripts/train/train-ranker` wrote to this file. Raises ConfigInvalid if the file cannot be read
-    or weighs a feature that does not exist."""
+    """Reads the weights that `scripts/train/train-ranker` wrote to this file. Raises ConfigInvalid if the file cannot
+    be read or weighs a feature that does not exist."""
     try:
         read = json.loads(path.read_text("utf-8"))
         long = _read(read["long"]) if "long" in read else None
@@ -130,13 +131,12 @@ def _read(value: Mapping[str, Any]) -> WeightedSum:
 
 
 def choose(ranker: str) -> Combiner:
-    """The shipped weights if `ranker` is `learned` or empty, else those in the file of this path. Raises
+    """Returns the shipped weights if `ranker` is `learned` or empty, else those in the file with this path. Raises
     ConfigInvalid."""
     return learned() if ranker in ("", "learned") else learned(Path(ranker))
 
 
 def _positive(scores: NDArray[np.float64]) -> Floats:
-    """Maps sums below `_LOW` into what is left above 0 and keeps their order, so that penalties never make scores
-    equal."""
+    """Maps sums below `_LOW` into (0, `_LOW`) and keeps their order, so that penalties never make scores equal."""
     low = _LOW * np.exp(np.minimum(scores - _LOW, 0) / _LOW)
     return np.where(scores < _LOW, low, scores).astype(np.float32)

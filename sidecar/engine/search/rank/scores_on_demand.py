@@ -1,12 +1,12 @@
-"""Scores of a query's terms for those files and chunks that are asked for: for large indexes, where most chunks that
-contain a word of the query are never looked at.
+"""Scores a query's terms only for the files and chunks that are needed. This is for large indexes, in which most chunks
+that contain a word of the query never need a score.
 
-BM25F of files is added up file by file, for the files that contain a term. Chunks are scored only in files whose best
-chunk can still be among the best: an upper bound of it, from what the whole file holds of each term, decides in which
-order files are examined, and when no other one can win. That is the idea of MaxScore (Turtle and Flood, "Query
-Evaluation: Strategies and Optimizations", 1995) with files in place of terms.
+BM25F is summed for the files that contain a term. Chunks are scored only in files whose best chunk can still be among
+the best. An upper bound for it, from the counts of each term in the whole file, decides in which order files are
+examined, and when no further file can win. This is the idea of MaxScore (Turtle and Flood, "Query Evaluation:
+Strategies and Optimizations", 1995) with files in place of terms.
 
-The arithmetic, and the order in which numbers are added, are those of `lexical_scores.py`; so are the results.
+The arithmetic and the order of additions are those of `lexical_scores.py`, and so are the results.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.postings import most_telling
 
 _AT_ONCE = 4
-"""Files are examined in lots of this many times those that are wanted, the likeliest first, each lot larger."""
+"""The first lot of files to examine has this many times the wanted number, the likeliest first. Each further lot is
+twice as large."""
 _SLACK = 1 + 1e-4
-"""Bounds are added up in another order than scores, so that they may come out lower by a rounding error."""
+"""The factor for bounds. These are summed in another order than scores, so a rounding error could make them too low."""
 _MOST = 255
-"""Counts are stored up to here."""
+"""The maximum count that is stored."""
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Where terms occur in the fields of files: parallel arrays, term after term. `scores` is BM25 without idf."""
+    """The occurrences of terms in the fields of files: parallel arrays, term after term. `scores` is BM25 without
+    idf."""
 
     runs: TermRuns
     fields: Ids
@@ -49,10 +51,11 @@ class _Cells:
 
 
 class ScoresOnDemand:
-    """Scores of one query; see `WordScores`."""
+    """The scores of one query; see `WordScores`."""
 
     def __init__(self, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> None:
-        """Of many terms, only the `most_telling` are looked up, and the others count as missing in the shares."""
+        """If there are many terms, only the `most_telling` are looked up, and the others count as missing in the
+        shares."""
         telling = most_telling(snapshot.connection, terms)
         found = postings_of(snapshot, columns, telling)
         self._columns = columns
@@ -95,7 +98,8 @@ class ScoresOnDemand:
         return strongest(self.best_chunks(limit), limit, paths)
 
     def best_chunks(self, limit: int) -> Floats:
-        """BM25 of the best chunk of every file row that may be among the `limit` best; 0 for the others."""
+        """Returns BM25 of the best chunk of every file row that may be among the `limit` best, shape [files]; 0 for the
+        others."""
         return _best_chunks(self._columns, self.bounds(), self.bodies, limit)
 
     def keep(self, chunks: Flags, files: Flags) -> None:
@@ -104,7 +108,7 @@ class ScoresOnDemand:
         self.files[~files] = 0
 
     def bounds(self) -> Floats:
-        """What the best chunk of each file row has at most, shape [files]."""
+        """Returns an upper bound for the score of the best chunk of each file row, shape [files]."""
         runs, norms = self._bodies, self._columns.least_norms
         most = saturate(np.minimum(runs.counts, _MOST), norms[runs.files], CHUNK_CURVE.k1)
         bounds = np.bincount(runs.files, weights=self._chunk_weights[runs.terms] * most, minlength=len(norms))
@@ -113,7 +117,7 @@ class ScoresOnDemand:
         return (bounds * _SLACK).astype(np.float32)
 
     def bodies(self, groups: ChunkGroups) -> Floats:
-        """BM25 of the bodies of these chunks, local to the groups."""
+        """Returns BM25 of the bodies of these chunks, local to the groups."""
         held = self._bodies.in_files(positions_of(groups.files, self._columns))
         at, run = self._bodies.spread(held.runs)
         rows = self._columns.chunks.rows(self._bodies.ids[at])
@@ -124,12 +128,12 @@ class ScoresOnDemand:
         return bodies
 
     def _strengths_of(self, at: Ids, rows: Rows, terms: Ids) -> Floats:
-        """What postings add to the scores of their chunks, which are at `rows`."""
+        """Returns what the postings at `at` add to the scores of their chunks, whose rows are `rows`."""
         norms = self._columns.chunk_norms[rows]
         return np.asarray(self._chunk_weights[terms] * saturate(self._bodies.tfs[at], norms, CHUNK_CURVE.k1))
 
     def _idf_in(self, groups: ChunkGroups, runs: TermRuns) -> Floats:
-        """The sum of the idf of the terms that each chunk has among these runs."""
+        """Returns the sum of the idf of the terms that each chunk has among these runs."""
         sums = np.zeros(len(groups.rows), np.float32)
         held = runs.in_files(positions_of(groups.files, self._columns))
         at, run = runs.spread(held.runs)
@@ -141,7 +145,7 @@ class ScoresOnDemand:
         return sums / self._total if self._total else sums
 
     def _score_files(self, terms: int) -> tuple[Floats, Floats]:
-        """BM25F of every file row, and the idf of each term among files."""
+        """Returns BM25F of every file row, and the idf of each term among files."""
         columns, bodies, fields = self._columns, self._bodies, self._fields
         scores, found = np.zeros(len(columns.group_of), np.float32), np.zeros(len(columns.group_of), np.float32)
         weights = np.zeros(terms, np.float32)
@@ -161,8 +165,7 @@ class ScoresOnDemand:
 
 
 class MixedScores:
-    """The mean of two queries' scores; those without a bound are first brought to the same maximum. See
-    `WordScores`."""
+    """The mean of two queries' scores. Unbounded scores are first brought to the same maximum. See `WordScores`."""
 
     def __init__(self, one: ScoresOnDemand, other: ScoresOnDemand, columns: IndexColumns) -> None:
         self._one, self._other, self._columns = one, other, columns
@@ -206,9 +209,9 @@ class MixedScores:
 
 
 def best_files(bounds: Floats, score: Callable[[Rows], Floats], limit: int) -> Floats:
-    """Exact scores of those file rows that may be among the `limit` best, and 0 for the others, shape [files].
+    """Returns exact scores of those file rows that may be among the `limit` best, and 0 for the others, shape [files].
 
-    `bounds` says what each file has at most. `score` computes the scores of some files.
+    `bounds` has an upper bound for the score of each file. `score` computes the scores of some file rows.
     """
     best = np.zeros(len(bounds), np.float32)
     left = np.flatnonzero(bounds > 0).astype(np.int32)
@@ -231,13 +234,14 @@ def best_files(bounds: Floats, score: Callable[[Rows], Floats], limit: int) -> F
 def score_on_demand(
     snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str], title: Sequence[str]
 ) -> WordScores:
-    """The scores of a query's terms. Of a long question, the text and the title count half each."""
+    """Returns the scores of a query's terms. For a long question, the whole text and the title count half each."""
     whole = ScoresOnDemand(snapshot, columns, terms)
     return MixedScores(ScoresOnDemand(snapshot, columns, title), whole, columns) if title else whole
 
 
 def _best_chunks(columns: IndexColumns, bounds: Floats, bodies: Callable[[ChunkGroups], Floats], limit: int) -> Floats:
-    """The score of the best chunk of every file row that may be among the `limit` best; 0 for the others."""
+    """Returns the score of the best chunk of every file row that may be among the `limit` best, shape [files]; 0 for
+    the others."""
 
     def score(files: Rows) -> Floats:
         groups = ChunkGroups(columns, files)

@@ -1,5 +1,5 @@
-"""Everything that is known about each candidate file before features are computed; each signal is computed at first
-use."""
+"""Computes the signals, which are the facts about each candidate file that features use. Each signal is computed at its
+first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DOCUMENTATION = 1
 _LOOKED_UP = 16
 _LIKELY = 3
 _READ = 3
-"""Passages of a likely file that are read for an error message."""
+"""The number of chunks of a likely file that are compared with an error message."""
 _ANY = np.float32(1e-3)
 SPAN = 0.35
 """A cosine at least this far below the best one counts as unrelated, for static and for transformer models alike."""
@@ -36,8 +36,8 @@ SPAN = 0.35
 @dataclass(frozen=True)
 class Signals:
     """Arrays about the candidate files, float32 of shape [candidates] (parallel to `files`) with values in 0-1 unless
-    said otherwise. Signals of a search that was not made (words or vectors) are 0, except `closeness_lead`, which is
-    then 1 throughout."""
+    stated otherwise. Signals of words or of vectors are 0 if these were not searched, except `closeness_lead`, which is
+    then 1 for all."""
 
     snapshot: SearchedSnapshot
     columns: IndexColumns
@@ -74,7 +74,7 @@ class Signals:
 
     @cached_property
     def words(self) -> FileWords:
-        """What the candidates have of the query's terms."""
+        """The scores of the query's terms in the candidates."""
         return self.match.of_files(self.files)
 
     @cached_property
@@ -83,11 +83,11 @@ class Signals:
         return relative(self.match.files)
 
     def share_in(self, field: Field) -> Floats:
-        """The share of the query's idf that occurs in a field."""
+        """Returns the share of the query's idf that occurs in a field."""
         return np.asarray(self.words.fields[field])
 
     def strength_in(self, field: Field) -> Floats:
-        """BM25 of a field, relative to the best candidate."""
+        """Returns BM25 of a field, relative to the best candidate."""
         return relative(self.words.field_scores[field])
 
     @cached_property
@@ -117,7 +117,8 @@ class Signals:
 
     @cached_property
     def stems(self) -> Floats:
-        """How much of the query the file's name is: 1 for an identifier or two words joined, a share for one word."""
+        """How much of the query equals the file's name: 1 for an identifier or two words joined, a share for one
+        word."""
         return self.symbols.stems[self.files]
 
     @cached_property
@@ -132,12 +133,12 @@ class Signals:
 
     @cached_property
     def body_lengths(self) -> Floats:
-        """The length of the body in terms: not in 0-1."""
+        """The length of the body in terms, not in 0-1."""
         return self.columns.body_lengths[self.files]
 
     @cached_property
     def path_table(self) -> PathTable:
-        """What paths say, with the candidates' rows filled in."""
+        """The facts of paths, with the candidates' rows filled in."""
         snapshot = self.snapshot
 
         def make() -> PathTable:
@@ -150,7 +151,7 @@ class Signals:
     @cached_property
     def paths(self) -> NDArray[np.float32]:
         """The path facts, shape [candidates, PathFacts]. In the documentation collection no file counts as an example,
-        because a tutorial is what documentation consists of."""
+        because tutorials are documentation."""
         facts = self.path_table.facts[self.files]
         if self.columns.collection == _DOCUMENTATION:
             facts[:, PathFacts._fields.index("example")] = 0
@@ -158,7 +159,7 @@ class Signals:
 
     @cached_property
     def merit(self) -> Floats:
-        """A first guess at how well the file answers, not in 0-1."""
+        """A first estimate of how well the file answers, not in 0-1."""
         return self.all_fields + self.best_body + self.closeness_lead
 
     @cached_property
@@ -176,16 +177,16 @@ class Signals:
 
     @cached_property
     def likeliest(self) -> Rows:
-        """Indexes into `files` of the 16 most promising candidates, ascending. Only their mentions are looked up: that
-        costs a look-up per file and decides only among the first."""
+        """Indexes into `files` of the 16 most promising candidates, ascending. Only their mentions are looked up,
+        because that takes a look-up per file and matters only among the first."""
         paths = self.snapshot.paths
         names = [paths[file] for file in self.files.tolist()]
         return np.sort(strongest(np.asarray(self.merit + _ANY, np.float32), _LOOKED_UP, names))
 
     @cached_property
     def message(self) -> Floats:
-        """How much of the error message that the query is each chunk says: local. Only of the likeliest files, and of
-        these the three chunks with the most of its words, are the texts read."""
+        """How much of the query, if it is an error message, each chunk contains: a local array. Only texts of the
+        likeliest files are read, and in each of these only the three chunks with the most of its words."""
         said = np.zeros(len(self.groups.rows), np.float32)
         if self.query.message:
             words = self.passages.words * self.of_likeliest(np.ones(len(self.likeliest)))[self.groups.position]
@@ -213,7 +214,7 @@ class Signals:
         return self.mentions.sums(self.all_files)
 
     def of_likeliest(self, values: NDArray[np.floating]) -> Floats:
-        """Values of the likeliest candidates, spread over all candidates; 0 for the others."""
+        """Returns values of the likeliest candidates as an array over all candidates; 0 for the others."""
         spread = np.zeros(len(self.files), np.float32)
         spread[self.likeliest] = values
         return spread

@@ -1,4 +1,4 @@
-"""The rows of the highest scores."""
+"""Finds the rows of the highest scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sidecar.parts.lexical.bm25 import Floats
 
 
 def strongest(scores: Floats, limit: int, paths: Sequence[str]) -> Rows:
-    """Rows of the `limit` highest scores above 0, in no particular order; ties are decided by path."""
+    """Returns the rows of the `limit` highest scores above 0, in no particular order. Ties are decided by path."""
     rows = (scores > 0).nonzero()[0]
     if len(rows) > limit:
         found = scores[rows]

@@ -1,6 +1,7 @@
-"""The postings of terms, ready to be scored, and those that recent searches of the same revision have used.
+"""Reads the postings of terms in a form that can be scored, and keeps those that recent searches of a revision have
+used.
 
-Words that many chunks contain are the ones that take long to read, and the ones that questions share.
+Keeping them pays, because words that many chunks contain take long to read and are common in questions.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.postings import PostingsByTerm, read_postings
 
 MOST_KEPT = 4_000_000
-"""Postings that are kept, about 16 bytes each."""
+"""The maximum number of postings that are kept, at about 16 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """Where some terms occur: in bodies and names of chunks, and in fields of files."""
+    """The occurrences of some terms in bodies and names of chunks, and in fields of files."""
 
     bodies: TermRuns
     names: TermRuns
@@ -38,7 +39,7 @@ class TermPostings:
 
 
 class RecentTerms:
-    """The postings of single terms that were asked for last, at most `most` postings in all. Thread-safe."""
+    """The postings of the single terms that were requested last, at most `most` postings in all. Thread-safe."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
@@ -47,15 +48,15 @@ class RecentTerms:
         self._size = 0
 
     def get(self, term: str) -> TermPostings | None:
-        """The term's postings, if they are kept."""
+        """Returns the term's postings if they are kept, else None."""
         with self._lock:
             found = self._kept.pop(term, None)
             if found is not None:
-                self._kept[term] = found  # now the last
+                self._kept[term] = found  # moves it to the end, as the last one requested
             return found
 
     def keep(self, term: str, postings: TermPostings) -> None:
-        """Keeps the term's postings, and drops those that were not asked for the longest."""
+        """Keeps the term's postings, and drops those whose last request is the longest ago if there are too many."""
         with self._lock:
             if term in self._kept or postings.size > self._most:
                 return
@@ -67,13 +68,14 @@ class RecentTerms:
 
 @dataclass(frozen=True)
 class _Recent:
-    """Recent terms of one revision by collection."""
+    """The recent terms of one revision, by collection."""
 
     by_collection: dict[int, RecentTerms] = field(default_factory=dict)
 
 
 def postings_of(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> TermPostings:
-    """The postings of these terms, which must all be different, of living chunks and files of the collection."""
+    """Returns the postings of these terms, which must all be different, in living chunks and files of the
+    collection."""
     by_collection = snapshot.memo.get(_Recent, _Recent).by_collection
     recent = by_collection.get(columns.collection) or by_collection.setdefault(columns.collection, RecentTerms())
     found = {term: postings for term in terms if (postings := recent.get(term)) is not None}
@@ -88,7 +90,7 @@ def postings_of(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
 
 
 def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[TermPostings]:
-    """The postings of each of these terms."""
+    """Returns the postings of each of these terms."""
     if not terms:
         return []
     found = read_postings(snapshot.connection, terms)
@@ -99,7 +101,7 @@ def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str
 
 
 def _each(found: PostingsByTerm) -> list[PostingsByTerm]:
-    """The same postings, in one list for each term."""
+    """Returns the same postings, separately for each term."""
     bounds = found.bounds.tolist()
     return [_between(found, begin, end) for begin, end in pairwise(bounds)]
 

@@ -1,8 +1,8 @@
-"""The postings of a query's terms, grouped by file: what a score on demand is looked up in.
+"""The postings of a query's terms grouped by file, in which `scores_on_demand.py` looks scores up.
 
-The chunks of one file have consecutive ids and lie in one segment, so that a term's postings in one file stand side by
-side. Such a stretch is a run. There are a few times fewer runs than postings, and one look at them finds the postings
-of any files.
+The chunks of one file have consecutive ids and are in one segment, so a term's postings in one file are side by side.
+Such a range of postings is called a run. There are several times fewer runs than postings, and a single pass over them
+finds the postings of any files.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from sidecar.parts.lexical.postings import PostingsByTerm
 class TermRuns:
     """Postings whose file is alive and in the collection, term after term, and their runs, in the same order.
 
-    `ids` and `tfs` are parallel, the postings of term t are those from `bounds[t]` to `bounds[t + 1]`. Run i holds the
-    postings from `starts[i]` to `starts[i + 1]`, all in the file of row `files[i]`; the runs of term t are those from
+    `ids` and `tfs` are parallel; the postings of term t are those from `bounds[t]` to `bounds[t + 1]`. Run i has the
+    postings from `starts[i]` to `starts[i + 1]`, all in the file with row `files[i]`; the runs of term t are those from
     `run_bounds[t]` to `run_bounds[t + 1]`. `begins` flags the first posting of each run.
     """
 
@@ -56,19 +56,20 @@ class TermRuns:
 
     @cached_property
     def counts(self) -> Floats:
-        """How often its term occurs in each run, shape [runs]."""
+        """The number of occurrences of its term in each run, shape [runs]."""
         # Faster than `reduceat`, because most runs are short.
         running = np.concatenate([[0], np.cumsum(self.tfs, dtype=np.int64)])[self.starts]
         return np.diff(running).astype(np.float32)
 
     def in_files(self, position: Rows) -> RunsOfFiles:
-        """The runs of the files that have a position, which is given by file row; -1 for all other files."""
+        """Returns the runs of the files that have a position. `position` is given by file row, and is -1 for all other
+        files."""
         at = position[self.files]
         runs = np.flatnonzero(at >= 0)
         return RunsOfFiles(runs, at[runs], self.terms[runs])
 
     def spread(self, runs: Ids) -> tuple[Ids, Ids]:
-        """The postings of these runs, run after run: where each stands, and the number of its run among `runs`."""
+        """Returns the index of each posting of these runs, run after run, and the number of its run among `runs`."""
         sizes = self.starts[runs + 1] - self.starts[runs]
         number = np.repeat(np.arange(len(runs)), sizes)
         within = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -86,7 +87,7 @@ class RunsOfFiles:
 
 
 def runs_of(found: PostingsByTerm, holders: RowTable, of_one: int = 1) -> TermRuns:
-    """The runs of postings. `holders` maps an id, divided by `of_one`, to a file row."""
+    """Groups postings into runs. `holders` maps an id, divided by `of_one`, to a file row."""
     ids, tfs, bounds = found.ids, found.tfs, found.bounds
     files = holders.rows(ids // of_one if of_one > 1 else ids)
     alive = files >= 0
@@ -102,7 +103,7 @@ def runs_of(found: PostingsByTerm, holders: RowTable, of_one: int = 1) -> TermRu
 
 
 def joined(parts: Sequence[TermRuns]) -> TermRuns:
-    """The runs of several lists of terms as one list."""
+    """Joins the runs of several lists of terms into one list."""
     if len(parts) == 1:
         return parts[0]
     before = np.cumsum([0, *(len(part.ids) for part in parts)])
@@ -124,7 +125,7 @@ def joined(parts: Sequence[TermRuns]) -> TermRuns:
 
 
 def positions_of(files: Rows, columns: IndexColumns) -> Rows:
-    """The index of each file row in `files`, shape [all files]; -1 for the others."""
+    """Returns the index of each file row in `files`, shape [all files]; -1 for file rows that are not in it."""
     position = np.full(len(columns.group_of), -1, np.int32)
     position[files] = np.arange(len(files), dtype=np.int32)
     return position

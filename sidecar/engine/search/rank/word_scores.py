@@ -1,5 +1,5 @@
-"""What ranking asks of the word search: scores of files and chunks, whether all of them were computed beforehand
-(`lexical_scores.py`) or only those that are asked for (`scores_on_demand.py`). Both give the same, to the bit."""
+"""The interface of the word search for ranking: scores of files and chunks. Either all of them are computed beforehand
+(`lexical_scores.py`) or only those that are needed (`scores_on_demand.py`). Both give the same results, bit by bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sidecar.parts.lexical.bm25 import Floats
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """What some files have of a query's terms. `bodies` and `body_cover` have the shape [files]; `fields` and
+    """The scores of a query's terms in some files. `bodies` and `body_cover` have the shape [files]; `fields` and
     `field_scores` [FIELDS, files].
 
     - BM25, unbounded: `bodies` of all bodies of a file, `field_scores` of each field.
@@ -31,8 +31,8 @@ class FileWords:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWords:
-    """What some chunks have of a query's terms, each of shape [chunks]: BM25 of the body (`bodies`, unbounded), and the
-    shares of the query's idf, 0-1, in the body (`cover`) and in the names that the chunk defines (`names`)."""
+    """The scores of a query's terms in some chunks, each of shape [chunks]: BM25 of the body (`bodies`, unbounded), and
+    the shares of the query's idf, 0-1, in the body (`cover`) and in the names that the chunk defines (`names`)."""
 
     bodies: Floats
     cover: Floats
@@ -47,14 +47,14 @@ class WordScores(Protocol):
         """BM25F of all fields and the body of every file row, unbounded, shape [files]."""
 
     def of_files(self, files: Rows) -> FileWords:
-        """What these file rows have, in their order."""
+        """Returns the scores of these file rows, in their order."""
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
-        """What these chunks have, local to the groups."""
+        """Returns the scores of these chunks, local to the groups."""
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
-        """The `limit` file rows whose best chunks have the highest BM25 above 0, in no particular order; ties are
-        decided by path."""
+        """Returns the `limit` file rows whose best chunks have the highest BM25 above 0, in no particular order. Ties
+        are decided by path."""
 
     def keep(self, chunks: Flags, files: Flags) -> None:
         """Sets `files`, and of chunks `bodies` and `names`, to 0 where the flags of shape [chunks] and [files] are
@@ -62,8 +62,8 @@ class WordScores(Protocol):
 
 
 def balance(first: float, second: float) -> tuple[np.float32, np.float32]:
-    """The factors of two queries' scores in their balanced mean: relative to the best ones, which are given, times the
-    mean of the best ones. If one query matches nothing, the scores of the other count as they are."""
+    """Returns the factors of two queries' scores in their balanced mean. `first` and `second` are the best scores; both
+    are brought to half of their mean. If one query matches nothing, both factors are 1."""
     if not first or not second:
         return np.float32(1), np.float32(1)
     level = (first + second) / 4
@@ -71,10 +71,10 @@ def balance(first: float, second: float) -> tuple[np.float32, np.float32]:
 
 
 def balanced(one: Floats, other: Floats, factors: tuple[np.float32, np.float32]) -> Floats:
-    """Two queries' scores, each times its factor, added up."""
+    """Returns the sum of two queries' scores, each times its factor."""
     return np.asarray(one * factors[0] + other * factors[1])
 
 
 def mean(one: Floats, other: Floats) -> Floats:
-    """The mean of two queries' shares."""
+    """Returns the mean of two queries' shares."""
     return np.asarray((one + other) / np.float32(2))
