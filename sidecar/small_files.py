@@ -45,14 +45,15 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
 
 
 Look: TypeAlias = tuple[int, int, int, int]
-"""Size, mtime and ctime (ns) and inode of a file: another look at it means that it has been written since."""
+"""Size in bytes, mtime and ctime in nanoseconds, and inode of a file. A file whose look differs has been changed or
+replaced."""
 _SETTLING_NS = 2_000_000_000
 """Two changes within one tick of the file system's clock leave the same mtime; FAT's tick is 2 s."""
 
 
 def look_of(path: str | os.PathLike[str]) -> Look | None:
-    """How the file looks now; None when that cannot be known. For what every search asks: Path.stat takes twice as
-    long."""
+    """Returns the look of the file at a path; None if it cannot be determined. Every search calls this, and `Path.stat`
+    would take twice as long."""
     try:
         found = os.stat(path)  # noqa: PTH116
     except OSError:
@@ -61,7 +62,7 @@ def look_of(path: str | os.PathLike[str]) -> Look | None:
 
 
 def is_fresh(look: Look | None) -> bool:
-    """Whether a further change could still leave the same look."""
+    """Whether the file changed less than 2 seconds ago, so that another change could leave the same look."""
     return look is not None and time.time_ns() - max(look[1], look[2]) < _SETTLING_NS
 
 

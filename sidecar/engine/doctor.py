@@ -42,12 +42,13 @@ WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 
 _THREE_TEXTS = ["open a file", "read text from a file", "matrix determinant"]
 _FOR_A_CARD = 11
-"""How often the texts are repeated: the embedder uses a GPU only for a batch of at least 32."""
+"""How often the three texts are repeated: 33 texts, because the embedder uses a GPU only for a batch of at least 32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check. `found` is what the machine has, `advice` what to do; it is empty if `ok`."""
+    """The result of one check. `found` is what the machine has, `advice` what to do about it; `advice` is empty if
+    `ok`."""
 
     name: str
     ok: bool
@@ -146,7 +147,8 @@ def check_model(settings: Settings, home: Path | None = None) -> Check:
 
 
 def check_index(settings: Settings, home: Path, root: str) -> Check:
-    """Says which model answers, and how far the upgrade to another one is, if there is one. Raises storage errors."""
+    """Reports which model answers and, if an upgrade to another one is running or due, how far it is. Raises storage
+    errors."""
     directory = IndexLayout(home, root)
     number = directory.current()
     if number is None:

@@ -1,4 +1,4 @@
-"""All indexes of a data folder: which there are, and the removal of those that nobody needs."""
+"""Lists the indexes of a data folder, and removes indexes with the vectors that no other index needs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _NAME_LENGTH = 32
 
 @dataclass(frozen=True, slots=True)
 class IndexFolder:
-    """One index folder. `root` is its workspace, empty if nothing there names it (then no index is left, only memories,
-    documents or settings). `used` is when a process last opened it for writing. `keeps` names what is there beside the
-    index: memories, documents, edited settings. `is_gone`: the workspace's folder does not exist any more.
+    """One index folder. `root` is its workspace; empty if the index cannot be read, or if none is left beside memories,
+    documents or settings. `size` is in bytes. `used` is when a process last opened it for writing. `keeps` lists what
+    the folder holds beside the index: memories, documents, edited settings. `is_gone`: the workspace's folder no longer
+    exists.
     """
 
     path: Path
@@ -39,7 +40,7 @@ class IndexFolder:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a removal did. `kept` pairs an index folder with the reason why it is still there."""
+    """The result of a removal. `kept` pairs each index folder that was not removed with the reason."""
 
     removed: tuple[IndexFolder, ...]
     kept: tuple[tuple[IndexFolder, str], ...]
@@ -56,19 +57,20 @@ class EveryIndex:
         self._open_cache = open_cache
 
     def every(self) -> list[IndexFolder]:
-        """All index folders, the one last used first. One that cannot be read has no root and no counts."""
+        """Returns all index folders, the one used last first. An index that cannot be read has no root, and 0 files and
+        chunks."""
         folders = (self._home / "indexes").glob("*") if (self._home / "indexes").is_dir() else ()
         found = [self._described(one) for one in folders if len(one.name) == _NAME_LENGTH and one.is_dir()]
         return sorted(found, key=lambda one: one.used, reverse=True)
 
     def of(self, root: str) -> IndexFolder | None:
-        """The folder of one workspace's index; None if there is none."""
+        """Returns the index folder of one workspace; None if it has none."""
         path = IndexLayout(self._home, root).path
         return self._described(path) if path.is_dir() else None
 
     def remove(self, folders: Sequence[IndexFolder], all_data: bool) -> Removed:
-        """Deletes these indexes, and with `all_data` memories, documents and edited settings too; then the cached
-        vectors that no index names. One that another process has open stays, with the reason."""
+        """Deletes these indexes, then the cached vectors that no index names. With `all_data`, also deletes memories,
+        documents and edited settings. An index that another process has open stays and is reported with the reason."""
         if not folders:
             return Removed((), (), 0, 0)
         before = self._size()
@@ -111,7 +113,7 @@ class EveryIndex:
                 raise disk_error(error, folder.path) from error
 
     def _release_vectors(self) -> int:
-        """Deletes the vectors that no index names; 0 where there is no cache."""
+        """Deletes the cached vectors that no index names. Returns how many; 0 if there is no cache."""
         path = self._home / "vectors" / "vectors.sqlite"
         model = _any_model(path)
         if model is None:
@@ -128,12 +130,12 @@ class EveryIndex:
 
 
 def chunks_in(home: Path, root: str) -> int:
-    """How many chunks the index of one workspace has; 0 if there is none, or none that can be read."""
+    """Returns how many chunks the index of one workspace has; 0 if there is none or it cannot be read."""
     return _facts(IndexLayout(home, root))[2]
 
 
 def _facts(layout: IndexLayout) -> tuple[str, int, int]:
-    """The workspace that an index is of, and how many files and chunks it has; empty and 0 if it cannot be read."""
+    """Returns the workspace of an index, and its numbers of files and chunks; empty and 0 if it cannot be read."""
     number = layout.current()
     if number is None:
         return "", 0, 0
@@ -148,7 +150,7 @@ def _facts(layout: IndexLayout) -> tuple[str, int, int]:
 
 
 def _any_model(path: Path) -> tuple[str, int] | None:
-    """A model of which the cache file has vectors, and its dimension; None if there is no such file or model."""
+    """Returns the id and dimension of any model in the cache file; None if there is no such file or model."""
     if not path.is_file():
         return None
     with contextlib.closing(connect(path, readonly=True)) as connection, contextlib.suppress(sqlite3.Error):
@@ -158,7 +160,7 @@ def _any_model(path: Path) -> tuple[str, int] | None:
 
 
 def _last_change(path: Path) -> float:
-    """When the lock was last taken, else when the folder was made; seconds since the epoch."""
+    """Returns when the lock file last changed, else when the folder did, in seconds since the epoch; 0 if unknown."""
     for one in (path / "lock", path):
         with contextlib.suppress(OSError):
             return one.stat().st_mtime

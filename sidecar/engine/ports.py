@@ -1,4 +1,4 @@
-"""What the engine needs from the parts: protocols, and a bundle of constructors that `wiring.py` fills."""
+"""What the engine needs from the parts: protocols, and `Parts`, the constructors that `wiring.py` provides."""
 
 from __future__ import annotations
 
@@ -43,27 +43,29 @@ class Walker(Protocol):
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound if the root is not a folder."""
 
     def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
-        """Applies the limit on the number of files as an earlier whole walk did, whose `first_beyond` this is; None if
-        it left out none. The limit leaves out no path that `is_kept`."""
+        """Applies the limit on the number of files as an earlier walk of the whole workspace did. `path` is the
+        `first_beyond` of that walk; None if the limit left out nothing. No path that `is_kept` is left out."""
 
     def subtree(self, path: str) -> WalkResult:
-        """Walks one folder or file of it; empty if it does not exist."""
+        """Walks one folder or file of the workspace. The result is empty if the path does not exist."""
 
     def decide(self, path: str) -> Decision:
-        """The decision on one relative path. For a path that does not exist, only its name counts."""
+        """Returns the decision on one relative path. For a path that does not exist, only its name counts."""
 
     def found(self, path: str) -> FoundFile | SkippedPath:
-        """The file if a walk would offer it, else why not. Raises FileNotFound if it does not exist."""
+        """Returns the file if a walk would offer it, else why it would not. Raises FileNotFound if it does not
+        exist."""
 
     def is_there(self, path: str) -> bool:
-        """Whether something has this path, left out or not. Links are not followed: behind one, nothing does."""
+        """Whether anything exists at this path, whether or not it is left out. Links are not followed: a path behind
+        one does not exist."""
 
 
 class MakeWalker(Protocol):
     """Makes a walker over a workspace."""
 
     def __call__(self, root: str, settings: Settings, limit: PatternLimit | None = None) -> Walker:
-        """A walker with these settings. With `limit`, it offers only the files that the patterns name."""
+        """Returns a walker with these settings. With `limit`, it offers only the files that the patterns name."""
 
 
 class EmbeddingCache(Protocol):
@@ -78,32 +80,35 @@ class EmbeddingCache(Protocol):
 
     @property
     def damaged(self) -> bool:
-        """Whether its file has proved damaged or has disappeared. The next one to open it then starts a new file."""
+        """Whether the cache file has proved damaged or has disappeared. Opening the cache again then starts a new
+        file."""
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
-        """The vector ids of those hashes that have a vector. Counts as a use of these vectors."""
+        """Returns the vector ids of those hashes that have a vector. This counts as a use of these vectors."""
 
     def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
         """Stores vectors, shape [n, dimension], and returns their ids in order. A known hash keeps its vector."""
 
     def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
-        """The vectors in the order of `ids`, shape [n, dimension], and which were found; the others are zeros."""
+        """Returns the vectors in the order of `ids`, shape [n, dimension], and which of them were found, shape [n]. The
+        rows of the others are zeros."""
 
     def count(self) -> int:
-        """How many vectors of this model there are."""
+        """Returns how many vectors of this model the cache holds."""
 
     def release(self, texts: Callable[[], Iterable[bytes]]) -> int:
-        """Drops the vectors of all texts but those whose hashes `texts` yields, of whatever model. Returns how many.
+        """Drops the vectors, of every model, of all texts except those whose hashes `texts` yields. Returns how many.
 
-        `texts` is called while nobody can add or find vectors with the intention to name them.
+        While `texts` is called, no other thread or process can add vectors, or look up ids in order to store them in an
+        index.
         """
 
     def releases(self) -> int:
-        """How often `release` was called for this file. Who names vectors looks at it afterwards, because what it found
-        may have been released before it was named."""
+        """Returns how often `release` was called for this file. A writer that has stored vector ids in an index
+        compares this with the value before: a vector that it found may have been released in between."""
 
     def lost(self, ids: Ids) -> Ids:
-        """Those of these vector ids that no vector has any more, ascending."""
+        """Returns those of these vector ids that no longer have a vector, ascending."""
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
         """Drops the least recently used vectors until the file is below `max_bytes`; returns how many it dropped.
@@ -113,62 +118,65 @@ class EmbeddingCache(Protocol):
         """
 
     def close(self) -> None:
-        """Ends this use of the cache. The file closes with its last user."""
+        """Ends this use of the cache. The file is closed with its last use."""
 
 
 class SharedVectors(Protocol):
-    """Vectors that a team keeps for one another; see `parts.shared_vectors`. No method raises: what cannot be had is
-    made here."""
+    """Vectors that the members of a team keep for one another; see `parts.shared_vectors`. No method raises: vectors
+    that cannot be fetched are computed on this machine."""
 
     @property
     def note(self) -> str:
-        """One line that says why it is not asked at the moment; else empty."""
+        """One line on why the shared vectors are not asked for at the moment; empty if they are."""
 
     def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
-        """The positions of the texts whose vectors the team has, and these vectors, shape [n, dimension]."""
+        """Returns the positions of the texts whose vectors the team has, and these vectors, shape [n, dimension]."""
 
     def offer(self, model_id: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Gives the vectors that were made of these texts, if this machine may write."""
+        """Shares the vectors of these texts, shape [n, dimension], if this machine may write."""
 
 
 class VectorStore(Protocol):
     """Nearest-neighbour search over the vectors of one generation's chunks, by slot. Thread-safe.
 
-    The embedding cache also holds the vectors, so a store can be discarded and filled again at any time. Making one is
-    cheap; the first call that concerns vectors opens it, and may then start a process or read a file. These calls raise
-    StoreFailed, DiskFull or PermissionDenied. StoreFailed with `facts["rebuild"]` true means: `discard` it, and fill it
-    again; with `facts["away"]` true: it is on a server that cannot be asked now, and is to be opened again later.
+    The embedding cache also holds the vectors, so a store can be discarded and filled again at any time. Constructing a
+    store is cheap; the first call that concerns vectors opens it, and may start a process or read a file. These calls
+    raise StoreFailed, DiskFull or PermissionDenied. If the StoreFailed has `facts["rebuild"]`, the caller has to
+    `discard` the store and fill it again; if it has `facts["away"]`, the store is on a server that does not answer now,
+    and is to be opened again later.
     """
 
     @property
     def elsewhere(self) -> bool:
-        """Whether it is on a server, which others use too: then it gets only what searches need, and what it says of
-        similarities is not relied on."""
+        """Whether the store is on a server that others use too. It then gets only the vectors that searches need, and
+        the similarities that it returns are not relied on."""
 
     def is_fresh(self) -> bool:
-        """Whether it is new or was discarded, and has never been opened since: it has to be filled. Opens nothing."""
+        """Whether the store has to be filled: it is new or was discarded, and has not been opened since. Opens
+        nothing."""
 
     def discard(self) -> None:
-        """Deletes everything that it holds, damaged or not. It can be filled again at once. Raises nothing."""
+        """Deletes the content of the store, damaged or not. It can be filled again at once. Raises nothing."""
 
     def ids(self, collection: Collection) -> Ids:
-        """All stored ids, ascending."""
+        """Returns all stored ids, ascending."""
 
     def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
-        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten. `texts` identifies what
-        each was made of, which a store on a server needs: equal texts have equal vectors."""
+        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten. `texts` has the hash of
+        the text of each, which a store on a server needs: equal texts have equal vectors."""
 
     def remove(self, collection: Collection, ids: Ids) -> None:
         """Removes these ids; unknown ids are ignored."""
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """Ids and cosine similarities (-1..1) of the `limit` nearest vectors, best first. May miss some of them."""
+        """Returns ids and cosine similarities (-1..1) of the `limit` nearest vectors, best first. May miss some of
+        them."""
 
     def count(self, collection: Collection) -> int:
-        """How many vectors a collection holds."""
+        """Returns how many vectors a collection holds."""
 
     def close(self) -> None:
-        """Ends its processes and frees its memory. Later calls that concern vectors raise StoreFailed."""
+        """Ends the store's processes and frees its memory. Later calls that concern vectors raise StoreFailed."""
 
 
 MakeStore: TypeAlias = Callable[[Settings, Path, int, str, str], VectorStore]
@@ -178,10 +186,10 @@ workspace's root."""
 
 Int8s = NDArray[np.int8]
 Compare: TypeAlias = Callable[[Int8s], NDArray[np.int32]]
-"""The exact products of a few vectors of digits (at most 63 from 0), shape [n, dimension], with some rows: shape [n,
-rows]."""
+"""Returns the exact inner products of a few vectors of integers from -63 to 63, shape [n, dimension], with the rows
+that it was made for: shape [n, rows]."""
 MakeCompare: TypeAlias = Callable[[Int8s], Compare]
-"""Prepares rows of integers (at most 127 from 0), shape [rows, dimension], to be compared with. See
+"""Prepares rows of integers from -127 to 127, shape [rows, dimension], for comparisons. See
 `parts.vectors.integer_products`."""
 
 
@@ -194,7 +202,7 @@ class Changes(Protocol):
 
     @property
     def rescan(self) -> AbstractSet[str]:
-        """Folders to look over with everything below them; "" is the whole workspace."""
+        """Folders to examine with everything below them; "" is the whole workspace."""
 
     @property
     def head_moved(self) -> bool:
@@ -202,7 +210,8 @@ class Changes(Protocol):
 
     @property
     def asked(self) -> AbstractSet[str]:
-        """The names of questions of other processes (`parts.asking`); they come alone."""
+        """The names of the questions of other processes (`parts.asking`). If there are any, the other fields are
+        empty."""
 
 
 class Watching(Protocol):
@@ -212,36 +221,37 @@ class Watching(Protocol):
         """Starts watching: `next` returns every change from now on. Raises nothing; see `active` and `note`."""
 
     def next(self) -> Changes | None:
-        """Waits for the next changes; None once it has been stopped. Raises nothing. Only one thread calls it, when it
-        has noted the changes of the last call."""
+        """Waits for the next changes and returns them; None once the watcher has been stopped. Raises nothing. Only one
+        thread may call it, after it has noted the changes of its last call."""
 
     def stop(self) -> None:
-        """Has `next` return None, at once if it is waiting."""
+        """Makes `next` return None, at once if it is waiting."""
 
     @property
     def active(self) -> bool:
-        """Whether it is running."""
+        """Whether the watcher is running."""
 
     @property
     def note(self) -> str:
-        """One line on why it sees nothing or only polls; else empty."""
+        """One line on why the watcher sees nothing or only polls; else empty."""
 
     def look(self) -> Changes | None:
-        """The changes until now that `next` has not returned and will not, once those that it has returned are noted.
+        """Waits until the changes that `next` has returned are noted, then returns all later ones until now; `next`
+        does not return these again.
 
-        None if they cannot be known within a bounded time.
+        Returns None if they cannot be determined within a bounded time.
         """
 
 
 class MergeInSteps(Protocol):
-    """Merges segments of the lexical index, each step in a transaction of the caller's; the next index of postings that
-    readers see is as good as the one before. If a transaction is rolled back, another one has to go on."""
+    """Merges segments of the lexical index, each step in a transaction of the caller. Searches find the same after each
+    step. If a transaction is rolled back, the work has to continue with a new one of these."""
 
     def has_work(self, connection: sqlite3.Connection) -> bool:
         """Whether `step` would do anything. Only reads."""
 
     def step(self, connection: sqlite3.Connection) -> bool:
-        """Does a part of what there is to do; False if there was nothing."""
+        """Does a part of the remaining work. Returns False if there was none."""
 
 
 class Lexical(Protocol):
@@ -251,12 +261,12 @@ class Lexical(Protocol):
         """Creates its tables in an empty manifest."""
 
     def analyse(self, path: str, parsed: ParsedFile) -> FileTerms:
-        """The terms and definitions of a file, as `write_segment` takes them. Needs no database."""
+        """Returns the terms and definitions of a file for `write_segment`. Needs no database."""
 
     def write_segment(
         self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], FileTerms]]
     ) -> None:
-        """Writes a segment with these files: (file id, chunk ids, terms) each."""
+        """Writes a segment with these files. Each entry is (file id, chunk ids, terms)."""
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
         """Removes these files; their terms disappear with the next merge."""
@@ -264,15 +274,15 @@ class Lexical(Protocol):
     def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
         """Merges the segments that are due, or all of them with `force`.
 
-        `at_end`: no more segments follow in this run, so that small ones are merged as well.
+        `at_end`: no more segments follow in this run, so small ones are merged as well.
         """
 
     def merge_at_rest(self) -> MergeInSteps:
-        """A merge of all sizes in small steps, for when nothing else happens."""
+        """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""
 
 
 class MemoryWordHit(Protocol):
-    """A memory that a search by word has found."""
+    """A memory that a search by words has found."""
 
     @property
     def id(self) -> int:
@@ -280,123 +290,127 @@ class MemoryWordHit(Protocol):
 
     @property
     def score(self) -> float:
-        """Its score: above 0, higher is better."""
+        """The score, above 0; higher is better."""
 
 
 class MemoryStore(Protocol):
     """Memories on disk, with their words and vectors; see `parts/memories.py`."""
 
     def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
-        """Stores a memory and returns it, replacing the one with the same key; True if there was no such one."""
+        """Stores a memory, replacing the one with the same key. Returns it, and whether it is new."""
 
     def delete(self, key: str) -> bool:
-        """Deletes a memory; False if no memory has this key."""
+        """Deletes a memory. Returns False if no memory has this key."""
 
     def get(self, key: str) -> Memory | None:
-        """The memory with this key, or None."""
+        """Returns the memory with this key, or None."""
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
-        """Memories whose key begins with `namespace` and that have all of `tags`, and the total number of these.
+        """Returns memories whose key begins with `namespace` and that have all of `tags`, and the total number of
+        these.
 
         They are sorted by the time of change, newest first.
         """
 
     def ids(self, namespace: str) -> list[int]:
-        """The ids of memories whose key begins with `namespace`, ascending."""
+        """Returns the ids of memories whose key begins with `namespace`, ascending."""
 
     def by_id(self, ids: Sequence[int]) -> dict[int, Memory]:
-        """The memories with these ids; ids without a memory are left out."""
+        """Returns the memories with these ids; ids without a memory are left out."""
 
     def find_words(
         self, phrases: Sequence[str], operator: Literal["AND", "OR"], namespace: str, limit: int, offset: int = 0
     ) -> tuple[Sequence[MemoryWordHit], int]:
-        """Memories that contain all (AND) or any (OR) of the phrases, best first, and their total number."""
+        """Returns memories that contain all (AND) or any (OR) of the phrases, best first, and their total number."""
 
     def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]:
-        """A part of the text with the phrases marked, for those of these memories that contain any of them."""
+        """Returns, for each of these memories that contains any of the phrases, a part of its text with them marked, by
+        id."""
 
     def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]:
-        """The packed vectors of these memories for this model. A memory changed since has none."""
+        """Returns the packed vectors of these memories for this model, by id. A memory that has changed since has
+        none."""
 
     def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None:
         """Stores (memory id, time of change, packed vectors), except for memories that have changed since that time."""
 
     def changed_at(self, ids: Sequence[int]) -> dict[int, float]:
-        """When these memories were last changed, in seconds since the epoch."""
+        """Returns when these memories were last changed, in seconds since the epoch."""
 
     def close(self) -> None:
         """Closes the file."""
 
 
 class DocumentStore(Protocol):
-    """One index of documents: their text, and how often each contains a token (see `tfidf.Postings`).
+    """One index of documents: their texts, and how often each contains a token (see `parts.lexical.tfidf.TokenCounts`).
 
     Documents are numbered in the order in which they were first put; a document that is put again keeps its number.
     """
 
     @property
     def lowercase(self) -> bool:
-        """Whether upper and lower case are the same."""
+        """Whether upper and lower case count as the same."""
 
     @property
     def min_length(self) -> int:
-        """The fewest characters that a token needs to be indexed."""
+        """The minimum number of characters of an indexed token."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Within the block, all reads see the same state."""
 
     def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
-        """Stores a document, replacing the one with the same id; True if there was one. `metadata` is JSON."""
+        """Stores a document, replacing the one with the same id. Returns whether there was one. `metadata` is JSON."""
 
     def remove(self, doc_id: str) -> bool:
-        """Deletes the document with this id; False if there is none."""
+        """Deletes the document with this id. Returns False if there is none."""
 
     def number_of(self, doc_id: str) -> int | None:
-        """The number of the document with this id; None if there is none."""
+        """Returns the number of the document with this id; None if there is none."""
 
     def size(self) -> int:
-        """The number of documents."""
+        """Returns the number of documents."""
 
     def of(self, token: str) -> Mapping[int, int]:
-        """How often each document that contains `token` contains it, by document number."""
+        """Returns how often each document that contains `token` contains it, by document number."""
 
     def numbers(self) -> Sequence[int]:
-        """The numbers of all documents, ascending."""
+        """Returns the numbers of all documents, ascending."""
 
     def content(self, number: int) -> str:
-        """The text of a document."""
+        """Returns the text of a document."""
 
     def doc_id(self, number: int) -> str:
-        """The caller's id of a document."""
+        """Returns the caller's id of a document."""
 
     def metadata(self, number: int) -> str:
-        """The metadata of a document, as JSON."""
+        """Returns the metadata of a document, as JSON."""
 
 
 class DocumentStores(Protocol):
     """The document indexes of one workspace, on disk; see `parts/documents.py`."""
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
-        """Creates an empty index; False if the name is taken."""
+        """Creates an empty index. Returns False if the name is taken."""
 
     def find(self, name: str) -> DocumentStore | None:
-        """The index with this name, or None."""
+        """Returns the index with this name, or None."""
 
     def names(self) -> Sequence[str]:
-        """The names of all indexes, sorted."""
+        """Returns the names of all indexes, sorted."""
 
     def drop(self, name: str) -> bool:
-        """Deletes an index with its documents; False if there is none of this name."""
+        """Deletes an index with its documents. Returns False if no index has this name."""
 
     def close(self) -> None:
         """Closes the file."""
 
 
 class Preparers(Protocol):
-    """Reads, judges, parses and analyses files, in worker processes: no other place parses text from a workspace."""
+    """Reads, judges, parses and analyses files in worker processes. Text from a workspace is parsed nowhere else."""
 
     def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        """The outcomes of these files, in order. A few small files do not wait for runs over whole workspaces."""
+        """Returns the outcomes of these files, in order. A few small files do not wait for runs over whole
+        workspaces."""
 
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
@@ -409,13 +423,14 @@ class Preparers(Protocol):
     def recall_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Recall]]
     ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
-        """Yields each piece with what was found for it, in order; None for a file that is not the expected one."""
+        """Yields each piece with what was recalled for each of its files, in order; None for a file whose content is
+        not the expected one."""
 
     def warm(self) -> None:
-        """Prepares for the next file in the background."""
+        """Gets ready for the next file in the background."""
 
     def rest(self) -> None:
-        """Frees what it holds while nothing is being prepared, such as processes."""
+        """Frees resources, such as processes, while no file is being prepared."""
 
 
 @dataclass(frozen=True)
@@ -442,12 +457,12 @@ class Parts:
     make_watcher: Callable[[str, Settings], Watching]
     read_checkout: Callable[[str], Checkout]
     unmodified: Callable[[str, Mapping[str, IndexedBlob]], AbstractSet[str]]
-    """Which files of a root have the content with this blob id, as git's index says."""
+    """Returns those of these files below a root whose content has the given blob id, according to git's index."""
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]
     preparers: Preparers
     vector_memory_bytes: int
-    """The most memory for the vectors of one open index, if the settings allow as much. While all of them fit, searches
-    do not ask the vector store."""
+    """The maximum memory, in bytes, for the vectors of one open index; the settings may allow less. While all vectors
+    fit, searches do not ask the vector store."""
     make_compare: MakeCompare

@@ -1,7 +1,7 @@
 """The searches and look-ups of one workspace: each reads one snapshot, after a bounded wait for pending changes.
 
-An answer that may be stale or partial says so. Not here: how a search finds and ranks (`search/`), and how the index is
-kept in step with the files (`update/live.py`).
+An answer that may be stale or partial says so. `search/` finds and ranks; `update/live.py` keeps the index up to date
+with the files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Read(Generic[T]):
-    """An answer, the files shown that seem to have changed since, and how the index stands."""
+    """An answer, the shown files that seem to have changed since it was read, and the state of the index."""
 
     answer: T
     seeming: dict[str, bytes]
@@ -44,7 +44,7 @@ class _Read(Generic[T]):
 
 
 class QueryService:
-    """Answers for one workspace. Methods raise what `sidecar.model.workspace.Workspace` says."""
+    """Answers the queries of one workspace. For their errors see `sidecar.model.workspace.Workspace`."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class QueryService:
         self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """Searches code or docs. Raises DocsIndexNotFound if docs are searched and a whole index holds none, and what
-        `search/` raises.
+        """Searches code or docs. Raises DocsIndexNotFound if docs are searched and the index is complete and holds
+        none, and the errors of `search/`.
         """
         _check_globs(request.paths)
         generation = self._live_update.readable()
@@ -81,7 +81,8 @@ class QueryService:
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
-        """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
+        """Returns at most `limit` indexed paths that match a glob, sorted, and how many match. Raises
+        InvalidPattern."""
         _check_globs([pattern])
 
         def find(source: SearchSource) -> PathsAnswer:
@@ -91,7 +92,7 @@ class QueryService:
         return replace(answer, notice=notice)
 
     def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
-        """At most `limit` indexed paths that have the letters in their order, best first, and how many have."""
+        """Returns at most `limit` indexed paths that contain the letters in this order, best first, and how many do."""
 
         def find(source: SearchSource) -> PathsAnswer:
             return find_paths_by_letters(source.snapshot, letters, limit)
@@ -100,7 +101,7 @@ class QueryService:
         return replace(answer, notice=notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        """Definitions by name: exact, by its beginning, or by the words it consists of."""
+        """Returns definitions by name: by the whole name, its beginning, or the words that it consists of."""
 
         def find(source: SearchSource) -> SymbolsAnswer:
             return find_symbols(source.snapshot, name, kinds, limit)
@@ -109,7 +110,7 @@ class QueryService:
         return replace(answer, notice=notice)
 
     def overview(self, central: int) -> OverviewAnswer:
-        """A first look at the workspace, with at most `central` central files."""
+        """Returns an overview of the workspace, with at most `central` central files."""
 
         def look(source: SearchSource) -> OverviewAnswer:
             return overview_of(source.snapshot, central)
@@ -118,8 +119,8 @@ class QueryService:
         return replace(answer, notice=notice)
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks similar to the one at these lines of `path`, which is relative to the root. Scores are similarities,
-        0-1.
+        """Returns chunks similar to the one at these lines of `path`, which is relative to the root. Scores are
+        similarities, 0-1.
         """
         answer, notice = self._answer_from(
             lambda source: find_similar(source, path, line, end_line, limit, cancelled),
@@ -128,7 +129,7 @@ class QueryService:
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
+        """Returns chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
         self._index.check_model(self._live_update.readable())
         answer, notice = self._answer_from(
             lambda source: find_closest(source, query, limit, threshold, cancelled),
@@ -147,7 +148,8 @@ class QueryService:
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
     def _model_failure(self, generation: Generation) -> ModelLoadFailed | None:
-        """Why the model that the settings name is not there, if so. Raises IndexCorrupt like `check_model`."""
+        """Returns why the model that the settings name cannot be loaded; None if it can. Raises IndexCorrupt like
+        `check_model`."""
         try:
             self._index.check_model(generation)
         except ModelLoadFailed as error:
@@ -157,10 +159,11 @@ class QueryService:
     def _preload(
         self, generation: Generation, collection: Collection, cancelled: IsCancelled
     ) -> ModelLoadFailed | None:
-        """Loads the model and reads a collection's vectors into memory, once per open generation; again if it was
+        """Loads the model and reads a collection's vectors into memory: once per open generation, and again if that was
         cancelled or failed.
 
-        Returns why the model could not be loaded, if so. Damage is ignored: the search itself meets it, and reports it.
+        Returns why the model could not be loaded; None if it was. A damaged index is ignored here: the search itself
+        reports it.
         """
         if collection in generation.preloaded:
             return None
@@ -181,11 +184,11 @@ class QueryService:
         return self._answer(read, self._live_update.readable())
 
     def _answer(self, read: Callable[[Generation, bool], _Read[T]], asked: Generation) -> tuple[T, str]:
-        """What `read` finds in the current generation, and one line if it may be stale or partial, or lacks what a
-        changed setting asks for.
+        """Returns what `read` finds in the current generation, and one line if that may be stale or partial or lacks
+        the effect of a changed setting.
 
-        Waits a bounded time for known changes. If files that are shown have changed since, it waits for these once
-        more, and reads again.
+        Waits a bounded time until known changes are applied. If files that the answer shows have changed since, it
+        waits once more, for those, and reads again.
         """
         fresh = self._live_update.freshen()
         found = self._live_update.on_current(lambda generation: read(generation, fresh), asked)
@@ -197,19 +200,20 @@ class QueryService:
     def _read(
         self, generation: Generation, fresh: bool, source: SearchSource, answer: T, shown: Iterable[str]
     ) -> _Read[T]:
-        """The answer with what is to be said of it, all from the same commit."""
+        """Returns the answer and how current it is, all from the same commit."""
         seeming = self._shown_files.seem_changed(source.snapshot.connection, shown)
         return _Read(answer, seeming, self._standings.of_answer(generation, source.snapshot, fresh))
 
 
 def _check_globs(patterns: Iterable[str]) -> None:
-    """Raises InvalidPattern. Called first: what is wrong with a call is said before what the workspace lacks."""
+    """Raises InvalidPattern. Called first, because an error in a call is reported before a missing index."""
     for pattern in patterns:
         compile_glob(pattern)
 
 
 def _holds_no_docs(snapshot: SearchedSnapshot) -> bool:
-    """Whether there is no documentation, as far as all files have been looked at: it is read after the code."""
+    """Whether the index is complete and holds no documentation. An incomplete one does not count, because documentation
+    is indexed after the code."""
     return is_complete(snapshot) and not (snapshot.file_collection == 1).any()
 
 

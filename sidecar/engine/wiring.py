@@ -1,4 +1,4 @@
-"""Puts the real parts into the engine: the one place that names Chroma, onnxruntime, watchfiles and the others.
+"""Connects the engine with the real parts. Only this module names Chroma, onnxruntime, watchfiles and the others.
 
 Importing this module is cheap: each constructor imports its own heavy library.
 """
@@ -47,12 +47,13 @@ MOST_PREPARERS = 4
 def open_workspaces(
     flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]
 ) -> OpenWorkspaces:
-    """The workspaces of this process, with the real parts. `flags` and `editor` are as in `settings.load_settings`."""
+    """Returns the workspaces of this process, with the real parts. `flags` and `editor` are those of
+    `settings.load_settings`."""
     return OpenWorkspaces(data_home(env), real_parts(flags, editor, env))
 
 
 def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> Parts:
-    """The real constructors, as a `Parts`. Arguments as in `open_workspaces`."""
+    """Returns the real constructors. For the arguments see `open_workspaces`."""
     user_file = user_config_file(env)
 
     def read(config: Path) -> Settings:
@@ -89,7 +90,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
 
 
 def make_walker(root: str, settings: Settings, limit: PatternLimit | None = None) -> Walker:
-    """A walker over a workspace, with the options that the settings name. See `MakeWalker`."""
+    """Returns a walker over a workspace, with the options of the settings. See `MakeWalker`."""
     from sidecar.parts.walk import DiskWalker, WalkOptions
 
     return DiskWalker(
@@ -110,7 +111,8 @@ def make_walker(root: str, settings: Settings, limit: PatternLimit | None = None
 
 @cache
 def _patterns() -> ParsedPatterns:
-    """The ignore rules that walkers of this process have met: one is made for every pass, and for many a question."""
+    """Returns the parsed ignore rules that all walkers of this process share. They are shared because every pass and
+    many searches make a new walker."""
     from sidecar.parts.ignore import ParsedPatterns
 
     return ParsedPatterns()
@@ -118,9 +120,10 @@ def _patterns() -> ParsedPatterns:
 
 @cache
 def preparers() -> WorkerPool:
-    """The worker processes that prepare files, one pool for all workspaces of this process.
+    """Returns the worker processes that prepare files, one pool for all workspaces of this process.
 
-    There is one worker for every two cores, because the other stages and a person's editor need some as well.
+    There is one worker for every two cores, at most MOST_PREPARERS: the other stages and a person's editor need cores
+    too.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return WorkerPool(max(1, min(cores // 2, MOST_PREPARERS)))
@@ -162,14 +165,15 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
 
 
 class EmbeddingCacheOpener:
-    """Opens the embedding cache, once for all workspaces of this process. Calls are thread-safe."""
+    """Opens embedding caches, each once for all workspaces of this process. Thread-safe."""
 
     def __init__(self) -> None:
         self._shared: SharedEmbeddingCaches | None = None
         self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
 
     def __call__(self, path: Path, model_id: str, dimension: int) -> EmbeddingCache:
-        """The vectors that the cache file at `path` holds of this model, which have `dimension` components each."""
+        """Returns the part of the cache file at `path` that holds this model's vectors, each of `dimension`
+        components."""
         from sidecar.parts.embed.shared import SharedEmbeddingCaches
 
         with self._lock:
@@ -178,13 +182,13 @@ class EmbeddingCacheOpener:
 
 
 def every_index(env: Mapping[str, str]) -> EveryIndex:
-    """All indexes of the data folder that this environment names."""
+    """Returns access to all indexes of the data folder that this environment names."""
     return EveryIndex(data_home(env), default_config_text(), EmbeddingCacheOpener())
 
 
 def make_store(settings: Settings, folder: Path, dimension: int, model_id: str, root: str) -> VectorStore:
-    """The vector store of one generation: Chroma in a process of its own, in this folder, or on the server that the
-    user has named."""
+    """Returns the vector store of one generation: Chroma in a process of its own, in this folder, or on the server that
+    the user has named."""
     if settings.vector_store != "embedded":
         from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
 
@@ -195,7 +199,7 @@ def make_store(settings: Settings, folder: Path, dimension: int, model_id: str, 
 
 
 def chroma_server(settings: Settings) -> ChromaServer:
-    """The Chroma server that the setting vectorStore names."""
+    """Returns the Chroma server that the setting vectorStore names."""
     from sidecar.parts.vectors.server_link import ChromaServer
 
     headers = server_headers(settings.vector_store_headers)
@@ -203,14 +207,14 @@ def chroma_server(settings: Settings) -> ChromaServer:
 
 
 class SharedVectorsOpener:
-    """Opens the shared vectors that settings name, once for all workspaces of this process. Calls are thread-safe."""
+    """Opens the shared vectors that settings name, once for all workspaces of this process. Thread-safe."""
 
     def __init__(self) -> None:
         self._opened: dict[tuple[object, ...], SharedVectors] = {}
         self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
 
     def __call__(self, settings: Settings) -> SharedVectors | None:
-        """The team's vectors; None if the user has named no server or no key."""
+        """Returns the team's vectors; None if the user has named no server or no key."""
         if settings.shared_vectors == "off":
             return None
         key = (
@@ -224,7 +228,7 @@ class SharedVectorsOpener:
 
 
 def open_shared_vectors(settings: Settings) -> SharedVectors:
-    """The vectors that a team keeps for one another, at the address that the user has set."""
+    """Returns the vectors that the members of a team keep for one another, at the address that the user has set."""
     from sidecar.parts.shared_vectors.places import ChromaPlace, NoPlace, VectorFiles, VectorPlace
     from sidecar.parts.shared_vectors.sealed_vectors import SealedVectors
     from sidecar.parts.vectors.server_link import ChromaServer
@@ -240,14 +244,15 @@ def open_shared_vectors(settings: Settings) -> SharedVectors:
 
 
 def make_compare(rows: Int8s) -> Compare:
-    """Compares rows of integers with onnxruntime, which is imported at the first call."""
+    """Prepares rows of integers for comparisons with onnxruntime, which is imported at the first call."""
     from sidecar.parts.vectors.integer_products import IntegerProducts
 
     return IntegerProducts(rows)
 
 
 def make_searcher(ranker: str = "") -> Searcher:
-    """A searcher. `ranker` (SIDECAR_RANKER) is `learned` or a file of weights, to compare rankings."""
+    """Returns a searcher. `ranker` (SIDECAR_RANKER), which serves to compare rankings, is `learned` or a file of
+    weights."""
     from sidecar.engine.search.rank.scorer import choose
     from sidecar.engine.search.searcher import Searcher
 
@@ -255,7 +260,8 @@ def make_searcher(ranker: str = "") -> Searcher:
 
 
 def make_watcher(root: str, settings: Settings, home: Path) -> Watching:
-    """A watcher of a workspace's files and of git's HEAD. Its mark is in the folder of the workspace's index."""
+    """Returns a watcher of a workspace's files and of git's HEAD. Its mark is in the folder of the workspace's
+    index."""
     from sidecar.engine.index.layout import IndexLayout
     from sidecar.parts.watch import Watcher
 

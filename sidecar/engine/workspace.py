@@ -1,8 +1,8 @@
 """One workspace, behind `sidecar.model.workspace.Workspace`: it connects indexing, search, live update and model
 upgrade.
 
-Not here: how files become an index (`ingest/`), how the index is opened (`index/`) and kept in step with the files
-(`update/`), status and explain (`diagnostics/`).
+`ingest/` makes an index of files, `index/` opens it, `update/` keeps it up to date with the files, and `diagnostics/`
+computes status and explanations.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class WorkspaceModels(Protocol):
     """The models that the workspaces of a process share; see `models.loader.Models`."""
 
     def embedder(self, settings: Settings) -> Embedder:
-        """The model that the settings name, loaded on the first call. Raises ModelLoadFailed."""
+        """Returns the model that the settings name, loaded at the first call. Raises ModelLoadFailed."""
 
     def facts(self, settings: Settings) -> ModelFacts:
-        """What an index records of that model, without loading it. Raises ModelLoadFailed."""
+        """Returns what an index records of that model, without loading it. Raises ModelLoadFailed."""
 
     def loaded(self, settings: Settings) -> Embedder | None:
-        """That model, if it has been loaded."""
+        """Returns that model if it has been loaded, else None."""
 
 
 class IndexedWorkspace:
@@ -142,12 +142,12 @@ class IndexedWorkspace:
 
     @property
     def index(self) -> IndexHandle:
-        """The index handle, for tests and measurements that look deeper than the tools."""
+        """The index handle, for tests and measurements of more than the tools show."""
         return self._index
 
     @property
     def live_update(self) -> LiveUpdate:
-        """What keeps the index in step with the files, for tests that wait for it."""
+        """The live update, which keeps the index up to date with the files, for tests that wait for it."""
         return self._live_update
 
     @property
@@ -156,11 +156,11 @@ class IndexedWorkspace:
         return self._upgrade
 
     def settings(self) -> Settings:
-        """The current settings of this workspace."""
+        """Returns the current settings of this workspace."""
         return self._files.settings()
 
     def reload_settings(self) -> None:
-        """Applies a changed indexing strategy. Other settings are read wherever they are needed."""
+        """Applies a changed indexing strategy. All other settings are read each time they are needed."""
         self._live_update.reload_settings()
 
     # ------------------------------------------------------------ building
@@ -198,15 +198,16 @@ class IndexedWorkspace:
                 report = build_and_swap(self._index, fresh, builds, self._live_update.end)
             else:
                 if fresh is not None:
-                    self._index.swap(fresh)  # it answers while what differs is being read
+                    self._index.swap(fresh)  # it answers searches while the files that differ are being read
                 report = up_to_date_or_anew(self._index, builds, self._live_update.end)
             return replace(report, notice=one_line(said, report.notice, ended))
 
     def _start(self, snapshot: str | None, progress: Progress, stop: IsCancelled) -> tuple[Generation | None, str]:
-        """A generation that starts from a team snapshot, and a sentence about it.
+        """Returns a generation that starts from a team snapshot, and a sentence about it; None if it does not start
+        from one.
 
-        Without being asked for one, only a new index of the whole workspace starts from one, and a reason against it is
-        no error.
+        If the caller has not asked for a snapshot (None), only a new index of the whole workspace starts from one, and
+        a snapshot that cannot be used is reported in the sentence and is no error.
         """
         asked = snapshot is not None
         if not asked and (self._index.exists() or self._reporter.is_limited() or not self.settings().snapshot_source):
@@ -234,7 +235,7 @@ class IndexedWorkspace:
     def _lifting_limit(self, whole: bool) -> Iterator[str]:
         """Within the block an index that is limited to patterns is built as one of the whole workspace, if `whole`.
 
-        Yields one line on the limit that thus ends; empty if there is none. A block that raises leaves the limit.
+        Yields one line on the limit that ends; empty if there is none. If the block raises, the limit stays.
         """
         if not (whole and self._reporter.is_limited()):
             yield ""
@@ -259,7 +260,7 @@ class IndexedWorkspace:
         with self._only_job("create" if is_new else "refresh"):
             self._index.take_lease()
             limit = self._limit_with(asked)
-            if limit is not None:  # before there is an index, which nobody may take for one of the whole workspace
+            if limit is not None:  # set first, so that no process takes the index for one of the whole workspace
                 self._limit.set(limit.with_paths({found.path for files in matched.files for found in files}))
             generation = self._index.ready()
             report = self.activity.reporting(progress)
@@ -273,7 +274,7 @@ class IndexedWorkspace:
         return () if limit is None else PatternLimit(limit.patterns[len(before.patterns) :]).texts
 
     def _limit_with(self, asked: Sequence[PathPattern]) -> PatternLimit | None:
-        """What the index is limited to when these patterns are added; None for an index of the whole workspace."""
+        """Returns the limit of the index once these patterns are added; None for an index of the whole workspace."""
         before = self._limit.current() if self._index.exists() else PatternLimit(())
         if before is None:
             return None
@@ -365,7 +366,7 @@ class IndexedWorkspace:
         return self._queries.find_closest(query, limit, threshold, cancelled)
 
     def status(self) -> StatusAnswer:
-        """The status of the index. Opens the index if necessary, but does not wake a workspace that rests.
+        """Returns the status of the index. Opens the index if necessary, but does not wake a workspace that rests.
 
         Errors of the index are reported in the answer, not raised.
         """
@@ -380,7 +381,7 @@ class IndexedWorkspace:
             return self._status_of(None, error.message)
 
     def config(self) -> ConfigAnswer:
-        """The current settings, and where each of them comes from."""
+        """Returns the current settings, and where each of them comes from."""
         self.reload_settings()
         settings = self.settings()
         return ConfigAnswer(
@@ -394,7 +395,7 @@ class IndexedWorkspace:
 
     @counted
     def explain(self, path: str) -> Explanation:
-        """Why a path is or is not in the index."""
+        """Explains why a path is or is not in the index."""
         relative = relative_path(self._root, path)
         generation = self._live_update.readable() if self._index.exists() else None
         return explain_path(self._files, relative, generation)
@@ -448,14 +449,15 @@ class IndexedWorkspace:
 
     @property
     def resting(self) -> bool:
-        """Whether it has freed its memory and has not been used since."""
+        """Whether the workspace has freed its memory and has not been used since."""
         return self._rested is not None and self._index.generation is None
 
     def rest(self, after_s: float) -> bool:
-        """Frees its memory if it has not been used for `after_s` seconds; the next use opens the index again.
+        """Frees the workspace's memory if it has not been used for `after_s` seconds; the next use opens the index
+        again.
 
-        Fills the vector store and merges the lexical index first, until a use interrupts that. Returns whether it is
-        idle with its index closed; False while it is used or works in the background.
+        Fills the vector store and merges the lexical index first, until a use interrupts that. Returns whether the
+        workspace is idle with its index closed; False while it is used or works in the background.
         """
         self._tidy_up(after_s)
         with self.usage.resting(after_s) as idle:
@@ -469,15 +471,15 @@ class IndexedWorkspace:
         return True
 
     def _tidy_up(self, after_s: float) -> None:
-        """Brings the vector store in line and merges the lexical index, while nobody uses the workspace and nothing
-        else is being done in it."""
+        """Brings the vector store up to date and merges the lexical index, as long as no call uses the workspace and no
+        other work is done in it."""
 
         def is_at_rest() -> bool:
             return self.usage.calm(after_s) and not (self._closed or self._jobs.lock.locked() or self._upgrade.active)
 
         generation = self._index.generation
         if generation is not None and generation.writer is not None and is_at_rest():
-            with suppress(SidecarError):  # the index was closed meanwhile, or its next use reports the fault
+            with suppress(SidecarError):  # the index has been closed meanwhile, or its next use reports the error
                 generation.writer.store_sync.fill(lambda: not is_at_rest())
                 generation.writer.indexer.merge_at_rest(lambda: not is_at_rest())
 
@@ -496,9 +498,9 @@ class IndexedWorkspace:
 
     @contextmanager
     def _only_job(self, kind: str) -> Iterator[None]:
-        """Runs one job at a time. Live update and model upgrade give way to it.
+        """Within the block, this job runs alone. Live update and model upgrade pause for it.
 
-        Raises IndexingInProgress if another job that a person asked for is running.
+        Raises IndexingInProgress if another requested job is running.
         """
         self._jobs.begin(give_way=self._live_update.end)
         reconcile = goes_on = True
@@ -535,12 +537,13 @@ class IndexedWorkspace:
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
-        # Only a rebuild brings back a model that is not the index's; what cannot be loaded is in the warning.
+        # If the settings name another model than the index has, only a rebuild applies that. A model that cannot be
+        # loaded is in the warning.
         model = fault.detail if isinstance(fault, IndexCorrupt) else ""
         return replace(status, unapplied=one_line(setting, model), words_only=isinstance(fault, ModelLoadFailed))
 
     def _team_note(self, settings: Settings) -> str:
-        """Why the team's vectors are not asked for at the moment, if so."""
+        """Returns why the team's vectors are not asked for at the moment; empty if they are."""
         shared = self._parts.shared_vectors(settings)
         return shared.note if shared is not None else ""
 

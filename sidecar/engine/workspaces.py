@@ -1,4 +1,5 @@
-"""All workspaces that this process has open: made at first use, put to rest when idle, closed at the end."""
+"""Holds all workspaces that this process has open: creates each at its first use, frees the memory of idle ones, closes
+them at the end."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ class OpenWorkspaces:
         self._watching: threading.Thread | None = None
 
     def get(self, root: str) -> Workspace:
-        """The workspace of a root folder, made at first use.
+        """Returns the workspace of a root folder, created at its first use.
 
-        Raises WorkspaceNotFound if it is not a folder, if its path is relative, or if it is a data folder of sidecar's.
+        Raises WorkspaceNotFound if the path is relative, is not a folder, or belongs to one of sidecar's data folders.
         """
         normal = normalise_root(root)
         if not Path(normal).is_dir():
@@ -63,12 +64,12 @@ class OpenWorkspaces:
             return self._open[normal]
 
     def problems(self, root: str) -> None:
-        """None: this process has one set of settings, so each workspace says what is wrong with them."""
+        """Returns None: this process has one set of settings, and each workspace reports their problems itself."""
 
     def rest(self, after_s: float | None = None) -> None:
         """Frees the memory of idle workspaces, and that of models and worker processes if all workspaces are idle.
 
-        `after_s` is how long a workspace must have been idle; None takes each workspace's setting.
+        `after_s` is the number of seconds that a workspace must have been idle; None means its setting `idleMinutes`.
         """
         with self._lock:
             workspaces = list(self._open.values())
