@@ -1,9 +1,9 @@
-"""Takes a team snapshot over into an empty generation: every row is checked, and written into tables of our own. A
-snapshot that adds to a base is taken over together with it, as one.
+"""Takes a team snapshot over into an empty generation: every row is checked and written into a manifest of this
+machine. A snapshot that adds to a base is taken over together with it, as one.
 
-Of each file, git's blob id is compared with that of the file on disk, and the texts of its chunks are read from that
-file; a file that differs is left to the pass that follows. Some chunks are embedded again: vectors that this machine
-would not have made are not taken.
+The git blob id of each file is compared with that of the file on disk, and the texts of its chunks are read from that
+file. A file that differs is left to the pass over the workspace that follows. Some chunks are embedded again, and the
+snapshot is refused if its vectors are not those that this machine computes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from sidecar.parts.manifest import Manifest, unpack_names
 
 SPOT_CHECKED = 50
 LEAST_COSINE = 0.97
-"""The same text and model on another processor: quantised models differ a little, tables not at all."""
+"""The minimum cosine between a vector of the snapshot and the one that this machine computes. On another processor,
+vectors of quantised models differ a little, those of tables not at all."""
 _VECTORS_AT_ONCE = 4096
 _MESSAGE = "Taking over the snapshot"
 T = TypeVar("T")
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """How many files the snapshot holds, and how many of them are on disk as they are in it."""
+    """The number of files in the snapshot, and how many of them are the same on disk."""
 
     files: int
     taken: int
@@ -56,22 +57,22 @@ def adopt(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> Adopted:
-    """Fills an empty generation that is open for writing. `sources` is the snapshot, after its base if it has one.
-    Raises SnapshotUnusable, Cancelled and what the parts raise; the generation is then to be dropped."""
+    """Fills an empty generation that is open for writing. `sources` has the snapshot, after its base if it has one.
+    Raises SnapshotUnusable, Cancelled and the errors of the parts; the caller then has to drop the generation."""
     held = Held(sources, generation.model.dimension)
     return _Adoption(held, generation, _Disk(recall_all, body_text)).run(progress, cancelled)
 
 
 @dataclass(frozen=True)
 class _Disk:
-    """The files of this checkout."""
+    """Access to the files of this checkout."""
 
     recall_all: RecallAll
     body_text: Callable[[Chunk], str]
 
 
 class _Adoption:
-    """One snapshot on its way into one generation."""
+    """Takes one snapshot over into one generation."""
 
     def __init__(self, held: Held, generation: Generation, disk: _Disk) -> None:
         assert generation.writer is not None
@@ -84,7 +85,8 @@ class _Adoption:
         self._texts = held.texts
 
     def run(self, progress: Progress, cancelled: IsCancelled) -> Adopted:
-        """Checks some vectors, and takes over first the vectors, then files and chunks, then the words."""
+        """Checks some vectors, then takes over the vectors, the files with their chunks, and the words, in this
+        order."""
         self._spot_check(cancelled)
         self._keep()
         known = self._generation.kept.find([*self._files.hashes, *self._chunks.hashes])
@@ -93,7 +95,7 @@ class _Adoption:
         for number, (some, answers) in enumerate(self._recalled(range(len(self._files.paths)), cancelled)):
             with self._manifest.transaction() as connection:
                 for place, texts, answer in self._matching(some, answers):
-                    # Of two versions, both can have been on disk: the file was written in between.
+                    # Both versions of a file can match, if the file was written between the comparisons.
                     if self._files.paths[place] not in written:
                         self._write_file(connection, place, answer, texts, known)
                         written.add(self._files.paths[place])
@@ -111,7 +113,7 @@ class _Adoption:
     def _recalled(
         self, places: Sequence[int], cancelled: IsCancelled
     ) -> Iterator[tuple[Sequence[int], Sequence[Recalled | None]]]:
-        """Compares the files at these places with the disk, some at a time."""
+        """Yields the files at these places, some at a time, each with the result of the comparison with the disk."""
 
         def pieces() -> Iterator[Sequence[Recall]]:
             for some in _pieces(places):
@@ -135,13 +137,15 @@ class _Adoption:
     def _matching(
         self, places: Sequence[int], answers: Sequence[Recalled | None]
     ) -> Iterator[tuple[int, Sequence[str], Recalled]]:
-        """Those of these files that are on disk as they are in the snapshot, with the texts of their chunks."""
+        """Yields those of these files that are the same on disk as in the snapshot: the place, the texts of the chunks,
+        and the result of the comparison."""
         for place, answer in zip(places, answers, strict=True):
             if answer is not None:
                 yield place, answer.texts if self._texts is None else self._own_texts(place), answer
 
     def _own_texts(self, place: int) -> Sequence[str]:
-        """The texts that the snapshot holds. Raises SnapshotUnusable unless their hashes are those of the chunks."""
+        """Returns a file's texts from the snapshot. Raises SnapshotUnusable unless their hashes are those of the
+        chunks."""
         assert self._texts is not None
         span = range(self._files.starts[place], self._files.starts[place + 1])
         for number in span:
@@ -160,7 +164,7 @@ class _Adoption:
     # ------------------------------------------------------------ vectors
 
     def _chosen(self) -> list[int]:
-        """Some chunks of each piece, picked at random."""
+        """Returns some chunks of each piece, picked at random, in ascending order."""
         spans = [range(piece.before.chunks, piece.after.chunks) for piece in self._held.pieces]
         return [c for span in spans for c in sorted(random.SystemRandom().sample(span, min(len(span), SPOT_CHECKED)))]
 
@@ -187,7 +191,8 @@ class _Adoption:
                 )
 
     def _keep(self) -> None:
-        """Puts the vectors into the embedding cache. Raises SnapshotUnusable before the first if one is none."""
+        """Puts the vectors into the embedding cache. Raises SnapshotUnusable before it stores any if one is not
+        valid."""
         spans = [(vectors, start, end) for vectors in self._held.vectors for start, end in _spans(vectors)]
         for vectors, start, end in spans:
             vectors.rows(start, end)
@@ -233,7 +238,8 @@ class _Adoption:
         )
 
     def _finish(self, taken: np.typing.NDArray[np.bool_]) -> None:
-        """Writes the words. Ids that were not used stay unused: postings of files that differ must belong to nobody."""
+        """Writes the words. Ids of files and chunks that were not taken over stay unused, because the index has
+        postings for them."""
         with self._manifest.transaction() as connection:
             self._write_definitions(connection, taken)
             for piece in self._held.pieces:

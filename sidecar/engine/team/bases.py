@@ -1,4 +1,5 @@
-"""Whole snapshots that others add to: those kept on this machine, and what one holds that need not be made again."""
+"""Bases, the whole snapshots to which others add: keeps them on this machine, checks them, and reads which rows a
+snapshot on a base leaves out."""
 
 from __future__ import annotations
 
@@ -20,18 +21,19 @@ MOST_KEPT = 3
 
 
 class KeptBases:
-    """Bases that were fetched, in a folder that all workspaces of the user share. The next snapshot on the same base
-    then needs only its own file. The three last used are kept; a damaged one is dropped, and fetched again."""
+    """Bases that were fetched, in a folder that all workspaces of the user share. For the next snapshot on the same
+    base, only its own file is fetched. The `MOST_KEPT` bases that were used last are kept; a damaged one is dropped and
+    fetched again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def has(self, sha256: str) -> bool:
-        """Whether there is a file of this name. Whether it is whole, `bring` finds out."""
+        """Whether a file with this name is kept. Only `bring` checks its content."""
         return self._file(sha256).is_file()
 
     def bring(self, sha256: str, target: Path) -> bool:
-        """Puts the base at `target`, if it is kept and its bytes have this hash. Returns whether it has."""
+        """Puts the base at `target` if it is kept and its bytes have this hash. Returns whether it did."""
         from sidecar.parts.team.container import sha256_of
 
         kept = self._file(sha256)
@@ -48,7 +50,8 @@ class KeptBases:
         return False
 
     def keep(self, file: Path) -> None:
-        """Keeps a base whose bytes have the hash in its name. A disk that is full costs a later download only."""
+        """Keeps a base whose bytes have the hash in its name. If the disk is full, the base is not kept and is
+        downloaded again later."""
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not (self._folder / file.name).exists():
@@ -70,7 +73,7 @@ class KeptBases:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A second name of the same file where the disk has that, else a copy."""
+    """Makes a hard link if the file system has them, else a copy."""
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)
@@ -81,8 +84,8 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def check_headers(head: Head, headers: list[Mapping[str, Any]]) -> None:
-    """Raises SnapshotUnusable unless these are the headers of the files that the snapshot `head` needs: its own last,
-    and before it one of a whole snapshot of the same folder and kind, which it names as its base."""
+    """Raises SnapshotUnusable unless these are the headers of the files that the snapshot `head` needs: its own header
+    last, and if it has a base, before it that of a whole snapshot of the same folder and kind, which it names."""
     from sidecar.engine.team.rows import without_base
 
     own = headers[-1]
@@ -100,7 +103,7 @@ def check_headers(head: Head, headers: list[Mapping[str, Any]]) -> None:
 
 
 def rows_of_base(base: Unpacked, dimension: int) -> BaseRows:
-    """What a snapshot on this base leaves out. Raises SnapshotUnusable if the base is not as it should be."""
+    """Returns the rows that a snapshot on this base leaves out. Raises SnapshotUnusable if the base is not valid."""
     from sidecar.engine.team.gather import BaseRows
     from sidecar.engine.team.held import Held
 

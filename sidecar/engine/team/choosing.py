@@ -1,4 +1,5 @@
-"""Which of the team snapshots of a place is taken: the nearest one that was made as this index would be made."""
+"""Chooses which of a place's team snapshots is taken: the nearest one that was made in the way in which this index
+would be made."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The snapshot to take, the model that its vectors are of, and how many commits HEAD is ahead of it."""
+    """The snapshot to take, the model of its vectors, and how many commits HEAD is ahead of it."""
 
     head: Head
     model: ModelFacts
@@ -36,8 +37,8 @@ class KeptFiles(Protocol):
 def choose(
     heads: Sequence[Head], where: str, history: History, kinds: Mapping[str, ModelFacts], kept: KeptFiles
 ) -> Choice:
-    """The snapshot of the newest ancestor of HEAD that has one of these kinds (as JSON, the best first). Of equal ones,
-    the one of which least has to be fetched.
+    """Returns the snapshot of the newest ancestor of HEAD that is of one of these kinds (as JSON, the best first).
+    Among equal ones it is the one with the fewest bytes to fetch.
 
     `heads` are those that the place `where` lists. Raises SnapshotUnusable with the reason if there is none.
     """
@@ -64,8 +65,8 @@ def choose(
 
 
 def check_signatures(head: Head, key: str) -> None:
-    """Raises SnapshotUnusable unless the holder of the key has signed the snapshot, and its base if it has one;
-    ConfigInvalid if it is no key. Any snapshot will do where no key is set."""
+    """Raises SnapshotUnusable unless the holder of the key has signed the snapshot, and its base if it has one. Raises
+    ConfigInvalid if `key` is not a key. Without a key, every snapshot passes."""
     from sidecar.parts.team.signing import check
 
     for file in reversed(head.needs) if key else ():
@@ -78,7 +79,7 @@ def check_signatures(head: Head, key: str) -> None:
 
 
 def _plain(head: Head) -> str:
-    """The kind of its rows, as `kinds` has them: with or without a base."""
+    """Returns the kind of a snapshot's rows as JSON, which is the same with and without a base."""
     from sidecar.engine.team.rows import without_base
 
     kind = head.kind if head.base is None else without_base(head.kind)

@@ -1,8 +1,9 @@
-"""Makes a team snapshot of an index: reads its rows, checks them against the files on disk, and packs them.
+"""Packs an index as a team snapshot: reads its rows, compares them with the files on disk, and writes the file.
 
-What another checkout could not make again from its own copy of a file is left out, and that checkout reads the file
-itself: a file with masked values, with unsaved text of an editor, changed since it was indexed, or with a control
-character in a name; and, unless the texts are in the snapshot, one with a chunk whose text is not some of its lines.
+Files that another checkout could not restore from its own copy are left out, and that checkout indexes them itself.
+These are files with masked values, with unsaved text of an editor, changed since they were indexed, or with a control
+character in a name; and, unless the snapshot contains the texts, files with a chunk whose text is not a range of the
+file's lines.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ RecallAll = Callable[[Iterator[Sequence[Recall]]], Iterator[tuple[Sequence[Recal
 
 @dataclass(frozen=True)
 class BaseRows:
-    """What a base holds, so that a snapshot on it can leave it out: the git blob id of each file by its path, the
-    hashes of texts with a vector, and how many chunks and files there are."""
+    """The content of a base, which a snapshot on it leaves out: the git blob id of each file by its path, the hashes of
+    texts with a vector, and the numbers of chunks and files."""
 
     blobs: Mapping[str, str]
     vectors: frozenset[bytes]
@@ -50,8 +51,8 @@ class BaseRows:
 
 @dataclass(frozen=True)
 class Subject:
-    """The index that a snapshot is made of: its manifest, its vectors, and how its files are compared with the disk.
-    With `texts`, the snapshot holds the texts of the chunks. What the `base` holds is left out."""
+    """The index to pack: its manifest, its vectors (`kept`), and how its files are compared with the disk. With
+    `texts`, the snapshot contains the texts of the chunks. The content of the `base` is left out."""
 
     manifest: Path
     kept: EmbeddingCache
@@ -62,14 +63,14 @@ class Subject:
 
     @property
     def before(self) -> Before:
-        """How many chunks and files come before those of the snapshot."""
+        """The numbers of chunks and files of the base, after which those of the snapshot are numbered."""
         return NOTHING if self.base is None else self.base.after
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What was packed: the file, how many files and chunks of the commit are in it and its base together, and how many
-    files are left to each checkout."""
+    """The result of packing: the file, the numbers of files and chunks of the commit in it and its base together, and
+    how many files were left out."""
 
     packed: Packed
     files: int
@@ -79,7 +80,7 @@ class Gathered:
 
 @dataclass
 class _Taken:
-    """The rows that are in the snapshot so far, and the ids that they have in the index."""
+    """The rows of the snapshot so far, and their ids in the index."""
 
     files: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _FILE_COLUMNS})
     chunks: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _CHUNK_COLUMNS})
@@ -97,7 +98,7 @@ class _Taken:
 def gather(
     subject: Subject, facts: Mapping[str, Any], out: Path, progress: Progress, cancelled: IsCancelled
 ) -> Gathered:
-    """Packs the index into one file in `out`. `facts` go into the header, with the counts.
+    """Packs the index into one file in `out`. `facts` go into the header, together with the counts.
 
     Raises IndexCorrupt, Cancelled and OSError.
     """
@@ -123,7 +124,7 @@ def gather(
 
 
 def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, cancelled: IsCancelled) -> _Taken:
-    """Reads the rows of files that are on disk as they are in the index."""
+    """Reads the rows of the files that are the same on disk as in the index."""
     taken = _Taken()
     listed = connection.execute(
         "SELECT id, path, collection, language, parser, sha256, size, path_hash, path_vector FROM files"
@@ -152,7 +153,7 @@ def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, 
         for answer in answers:
             file = next(done)
             own = chunks.pop(file[1])
-            # Equal hashes do not mean equal texts: encoded data is not embedded.
+            # Equal hashes do not mean equal texts, because encoded data is not embedded.
             same = answer is not None and (subject.texts or list(answer.texts) == [chunk[8] for chunk in own])
             plain = file[0] not in strange and rows.is_path(file[1])
             if answer is not None and same and plain and _is_embedded(file, own):
@@ -221,7 +222,9 @@ def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, sub
 def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path, before: Before) -> None:
     order = np.argsort(np.array(taken.chunk_ids, np.int64), kind="stable")
     chunk_ids, file_ids = np.array(taken.chunk_ids, np.int64), np.array(taken.file_ids, np.int64)
-    assert (order == np.arange(len(order))).all()  # the chunks of a file get their ids in one go, after those before
+    assert (
+        order == np.arange(len(order))
+    ).all()  # a file's chunks get consecutive ids above all others
     terms: list[str] = []
     sizes: list[list[int]] = [[] for _ in COLUMNS]
     with contextlib.ExitStack() as stack:
@@ -240,7 +243,7 @@ def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path,
 
 
 def _write_vectors(subject: Subject, taken: _Taken, folder: Path) -> int:
-    """Returns how many there are."""
+    """Writes the vectors that the base lacks. Returns how many these are."""
     hashes = sorted(taken.vectors.keys() - (subject.base.vectors if subject.base else frozenset()))
     ids = np.array([taken.vectors[key] for key in hashes], np.int64)
 

@@ -1,7 +1,8 @@
-"""All rows of a team snapshot: those of one file, or those of a base and then those of the file that adds to it.
+"""Reads and checks all rows of a team snapshot: those of one file, or those of a base and then those of the file that
+adds to it.
 
-The files and chunks of the second file are numbered on from the last of its base. So a file that both have, in two
-versions, is two files here, of which a checkout has one at most.
+The numbers of the files and chunks in the second file continue those of its base. So a file of which both have a
+version is two files here, of which a checkout has at most one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Unpacked:
     header: Mapping[str, Any]
 
     def count(self, name: str) -> int:
-        """A count that the header states. Raises SnapshotUnusable if it states none."""
+        """Returns a count that the header states. Raises SnapshotUnusable if it states none."""
         value = self.header.get(name)
         if type(value) is int and value >= 0:
             return value
@@ -35,7 +36,8 @@ class Unpacked:
 
 @dataclass(frozen=True)
 class HeldFile:
-    """What one file of a snapshot holds: its words are in `folder`. `before` is what its base holds."""
+    """The rows of one file of a snapshot; its postings and lengths are in `folder`. `before` has the numbers of chunks
+    and files of its base."""
 
     folder: Path
     files: FileRows
@@ -46,11 +48,11 @@ class HeldFile:
 
     @property
     def after(self) -> Before:
-        """What comes before the next piece."""
+        """The numbers of chunks and files up to the end of this piece."""
         return Before(self.before.chunks + len(self.chunks.kinds), self.before.files + len(self.files.paths))
 
     def lengths(self) -> WholeLengths:
-        """The lengths of its chunks and files. Raises SnapshotUnusable."""
+        """Returns the lengths of its chunks and files. Raises SnapshotUnusable."""
         return rows.read_lengths(self.folder, len(self.files.paths), len(self.chunks.kinds))
 
 
@@ -66,11 +68,11 @@ def read_piece(source: Unpacked, before: Before) -> HeldFile:
 
 
 class Held:
-    """The rows of all files of a snapshot as one, in `files`, `chunks` and `definitions`; `texts` is None if it has
-    none; `whole` is the number of files that the commit has here."""
+    """The rows of all files of a snapshot together, in `files`, `chunks` and `definitions`. `texts` is None if the
+    snapshot has none. `whole` is the number of the commit's files in the snapshot and its base."""
 
     def __init__(self, sources: Sequence[Unpacked], dimension: int) -> None:
-        """Raises SnapshotUnusable. The first source is the base, if there are two."""
+        """Reads the rows. If there are two sources, the first is the base. Raises SnapshotUnusable."""
         self.pieces = [read_piece(sources[0], Before())]
         for source in sources[1:]:
             self.pieces.append(read_piece(source, self.pieces[-1].after))
@@ -87,5 +89,6 @@ class Held:
         self.whole = sources[-1].count("allFiles") if len(sources) > 1 else len(self.files.paths)
 
     def vector_of(self, key: bytes) -> Vectors | None:
-        """The vector of the text with this hash, shape [1, dimension]. Raises SnapshotUnusable if it is none."""
+        """Returns the vector of the text with this hash, shape [1, dimension]; None if there is none. Raises
+        SnapshotUnusable if it is not valid."""
         return next((found for vectors in self.vectors if (found := vectors.of(key)) is not None), None)

@@ -1,4 +1,4 @@
-"""Makes a team snapshot of one generation, whole or on a base, and lists it."""
+"""Makes a team snapshot of one generation, whole or on a base, and adds it to the list of its folder."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ if TYPE_CHECKING:
     from sidecar.parts.team.heads import Stored
 
 MOST_OF_BASE = 0.25
-"""How large a snapshot on a base may be, as a share of the base. Above that a whole one is made, the next base."""
+"""The maximum size of a snapshot on a base, as a share of the base's size. If it is larger, a whole snapshot is made
+instead, which can be the next base."""
 _SHAPING = ("include", "exclude", "respectGitignore", "maxFileSize", "maxFiles", "docPatterns", "indexDocs")
 _FLAG = "--base"
 
 
 @dataclass(frozen=True)
 class _Base:
-    """The base of a snapshot, and what it holds."""
+    """The base of a snapshot, and its content."""
 
     stored: Stored
     rows: BaseRows
 
 
 class SnapshotMaker:
-    """Makes the snapshot that a request asks for. `whole` is what is to be packed if there is no base; `kind` says what
-    its rows were made by."""
+    """Makes the snapshot that a request asks for. `whole` is the index to pack, without a base; `kind` says how its
+    rows were made."""
 
     def __init__(self, sources: Sources, settings: Settings, whole: Subject, kind: dict[str, str]) -> None:
         self._sources = sources
@@ -58,7 +59,7 @@ class SnapshotMaker:
     ) -> SnapshotReport:
         """Makes the snapshot, signs it, and lists it in the folder of the request.
 
-        Raises SnapshotUnusable outside of a git repository, ConfigInvalid for a key that is none, Cancelled, OSError.
+        Raises SnapshotUnusable outside of a git repository, ConfigInvalid for an invalid key, Cancelled and OSError.
         """
         history = self._sources.history()
         if not (commit := history.head()):
@@ -99,7 +100,7 @@ class SnapshotMaker:
         return self._kind if base is None else on_base(self._kind)
 
     def _shaping(self) -> dict[str, object]:
-        """The settings that decide what an index holds."""
+        """Returns the settings that decide what an index contains."""
         config = self._settings.as_config()
         return {name: config[name] for name in (*_SHAPING, "chunkingStrategy")}
 
@@ -108,7 +109,8 @@ class SnapshotMaker:
     def _base(
         self, request: SnapshotRequest, commit: str, model: ModelFacts, progress: Progress, stop: IsCancelled
     ) -> tuple[_Base | None, str]:
-        """The nearest whole snapshot at the place that the request names; or none, and a sentence that says why not."""
+        """Returns the nearest whole snapshot at the place that the request names; or None, and a sentence that says
+        why."""
         if not request.base:
             return None, ""
         with tempfile.TemporaryDirectory(prefix=".base-", dir=request.out) as folder:

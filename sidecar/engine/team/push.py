@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def push(folder: Path, target: str, settings: Settings) -> tuple[str, int, str]:
-    """Stores the newest snapshot of `folder` at `target`, an address or the absolute path of a folder, then lists it
-    there; before it its base, if the target lacks that. Returns its commit, its size in bytes and the name of the
+    """Stores the newest snapshot of `folder` at `target`, an address or the absolute path of a folder, and lists it
+    there. If the target lacks its base, stores that first. Returns the commit, the size in bytes and the name of the
     target.
 
-    Raises SnapshotUnusable, also if the setting offline forbids the network, DiskFull and PermissionDenied.
+    Raises DiskFull, PermissionDenied, and SnapshotUnusable, also if the setting offline forbids the network.
     """
     from sidecar.parts.team.places import FolderPlace, opened
 

@@ -1,5 +1,5 @@
-"""The parts of a team snapshot: rows as columns in JSON, numbers as arrays. Written for one index, and checked in every
-detail when they are read, because they come from elsewhere.
+"""Writes and reads the parts of a team snapshot: rows as columns in JSON, numbers as arrays. Everything that is read is
+checked in detail, because it comes from elsewhere.
 
 Files and chunks are numbered from 1 in the order of the rows, and the chunks of a file follow one another.
 """
@@ -26,7 +26,8 @@ from sidecar.parts.manifest import unpack_names
 
 FORMAT = 1
 FORMAT_ON_BASE = 2
-"""The format of a snapshot that adds to a base. A sidecar that knows no bases takes it for one that does not fit."""
+"""The format of a snapshot that adds to a base. For a version of sidecar without bases, such a snapshot does not
+fit."""
 HASH_BYTES = 16
 PARTS: Mapping[str, bool] = {
     **dict.fromkeys(("files", "chunks", "definitions", "hashes", "terms", "lengths"), True),
@@ -41,30 +42,31 @@ _MOST_NUMBER = 1 << 40
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BLOCK = 20_000
 _LONGEST = 1.01
-"""The longest vector: 1, and what rounding to float16 adds."""
+"""The maximum length of a vector: 1, and what rounding to float16 adds."""
 _Rows = TypeVar("_Rows", bound="FileRows | ChunkRows | DefinitionRows")
 
 
 def kind_of(versions: Mapping[str, int], chunking: str, model: ModelFacts) -> dict[str, str]:
-    """What has to be the same for the rows of one index to be those of another one."""
+    """Returns the kind of an index's rows: the facts that must be equal for the rows to be used in another index."""
     parts = {name: str(version) for name, version in versions.items()}
     return {"format": str(FORMAT), **parts, "chunking": chunking, "model": model.model_id}
 
 
 def on_base(kind: Mapping[str, str]) -> dict[str, str]:
-    """The kind of a snapshot that adds to a base of this kind."""
+    """Returns the kind of a snapshot that adds to a base of this kind."""
     return {**kind, "format": str(FORMAT_ON_BASE)}
 
 
 def without_base(kind: Mapping[str, str]) -> dict[str, str]:
-    """The kind of the base of a snapshot of this kind; one that no index has, if it is not that of one on a base."""
+    """Returns the kind of the base of a snapshot of this kind. If this is not the kind of a snapshot on a base, the
+    result is one that no index has."""
     return {**kind, "format": str(FORMAT) if kind.get("format") == str(FORMAT_ON_BASE) else "?"}
 
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Parallel columns. `starts` has one item more: the chunks of file i are those from `starts[i]` to `starts[i+1]`,
-    counted from 0. A path stands here twice if a base has another version of the file."""
+    """The rows of files, as parallel columns. `starts` has one item more: the chunks of file i are those from
+    `starts[i]` to `starts[i+1]`, counted from 0. A path occurs twice if a base has another version of the file."""
 
     paths: list[str]
     collections: list[int]
@@ -76,14 +78,15 @@ class FileRows:
     hashes: list[bytes]
 
     def followed_by(self, more: FileRows) -> FileRows:
-        """These rows and then the others, whose chunks follow these chunks."""
+        """Returns these rows followed by the others, whose chunks follow these chunks."""
         starts = [*self.starts, *(self.starts[-1] + start for start in more.starts[1:])]
         return replace(_joined(self, more), starts=starts)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRows:
-    """Parallel columns. `names` and `enclosing` are packed, as the manifest stores them."""
+    """The rows of chunks, as parallel columns. `names` and `enclosing` are packed as in the manifest; lines are
+    1-based."""
 
     starts: list[int]
     ends: list[int]
@@ -99,7 +102,7 @@ class ChunkRows:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRows:
-    """Parallel columns. `chunks` are numbers of chunks, ascending by file; those of a base come first."""
+    """The rows of definitions, as parallel columns. `chunks` are numbers of chunks; those of a base come first."""
 
     chunks: list[int]
     names: list[str]
@@ -116,20 +119,20 @@ class DefinitionRows:
 
 
 def _joined(first: _Rows, more: _Rows) -> _Rows:
-    """Each column of the one and then that of the other."""
+    """Returns rows whose columns are those of the first followed by those of the other."""
     columns = [column.name for column in fields(first)]
     joined: dict[str, Any] = {column: [*getattr(first, column), *getattr(more, column)] for column in columns}
     return type(first)(**joined)
 
 
 def write_json(folder: Path, name: str, columns: Mapping[str, Sequence[Any]] | Sequence[str]) -> None:
-    """Writes a part of rows."""
+    """Writes a part as JSON."""
     text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
     (folder / name).write_bytes(text.encode())
 
 
 def read_files(folder: Path, chunks: int) -> FileRows:
-    """The rows of files, of which `chunks` chunks are stated. Raises SnapshotUnusable."""
+    """Reads the rows of files, which must have `chunks` chunks in all. Raises SnapshotUnusable."""
     read = _columns(folder, "files", ("path", "collection", "language", "parser", "blob", "size", "chunks"))
     count = len(read["path"])
     counts = _numbers(read["chunks"], 0, chunks)
@@ -154,13 +157,13 @@ def read_files(folder: Path, chunks: int) -> FileRows:
 
 
 def _is_inside(path: str) -> bool:
-    """Whether this is a relative path in normal form, so that it stays inside the workspace on every system."""
+    """Whether this is a relative path in normal form, which stays inside the workspace on every system."""
     parts = path.split("/")
     return all(part not in ("", ".", "..") for part in parts) and "\\" not in path and not re.match("[A-Za-z]:", path)
 
 
 def is_plain(text: str) -> bool:
-    """Whether this text may stand in a column of texts."""
+    """Whether a column of texts may contain this text."""
     return len(text) <= _MOST_TEXT and not _CONTROL.search(text)
 
 
@@ -170,7 +173,7 @@ def is_path(path: str) -> bool:
 
 
 def read_chunks(folder: Path, files: int) -> ChunkRows:
-    """The rows of chunks. `files` is the number of files. Raises SnapshotUnusable."""
+    """Reads the rows of chunks. `files` is the number of files. Raises SnapshotUnusable."""
     read = _columns(folder, "chunks", ("start", "end", "kind", "names", "enclosing"))
     starts, ends = _numbers(read["start"], 1, _MOST_NUMBER), _numbers(read["end"], 1, _MOST_NUMBER)
     if any(start > end for start, end in zip(starts, ends, strict=True)):
@@ -187,7 +190,8 @@ def read_chunks(folder: Path, files: int) -> ChunkRows:
 
 
 def read_definitions(folder: Path, chunks: int, before: int = 0) -> DefinitionRows:
-    """The rows of definitions. `chunks` is the number of chunks, `before` that of the base. Raises SnapshotUnusable."""
+    """Reads the rows of definitions. `chunks` is the number of chunks, `before` that of the base. Raises
+    SnapshotUnusable."""
     names = ("chunk", "name", "kind", "start", "end", "depth", "exported", "container")
     read = _columns(folder, "definitions", names)
     return DefinitionRows(
@@ -203,7 +207,7 @@ def read_definitions(folder: Path, chunks: int, before: int = 0) -> DefinitionRo
 
 
 def read_texts(folder: Path, chunks: int) -> list[str] | None:
-    """The texts of the chunks; None if the snapshot has none. Raises SnapshotUnusable."""
+    """Reads the texts of the chunks; None if the snapshot has none. Raises SnapshotUnusable."""
     if not (folder / "texts").exists():
         return None
     texts = _json(folder, "texts")
@@ -213,7 +217,7 @@ def read_texts(folder: Path, chunks: int) -> list[str] | None:
 
 
 def read_postings(folder: Path) -> Iterator[TermBlock]:
-    """The postings in blocks. Their content is checked where they are stored. Raises SnapshotUnusable."""
+    """Yields the postings in blocks. `transfer.put_in` checks their content. Raises SnapshotUnusable."""
     terms = _json(folder, "terms")
     if not isinstance(terms, list):
         raise _wrong("terms")
@@ -236,13 +240,14 @@ def read_postings(folder: Path) -> Iterator[TermBlock]:
 
 
 def read_lengths(folder: Path, files: int, chunks: int) -> WholeLengths:
-    """The lengths of chunks and files. Raises SnapshotUnusable."""
+    """Reads the lengths of chunks and files. Raises SnapshotUnusable."""
     numbers = _array(folder, "lengths", "<u4", chunks + files * FIELDS)
     return WholeLengths(numbers[:chunks].astype(np.uint32), numbers[chunks:].astype(np.uint32).reshape(-1, FIELDS))
 
 
 class VectorRows:
-    """The vectors of a snapshot, by the hash of their text. They stay on disk until they are read."""
+    """The vectors of one file of a snapshot, by the hash of their text. They stay on disk until they are read. The
+    constructor raises SnapshotUnusable."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
         size = (folder / "vector-hashes").stat().st_size
@@ -255,16 +260,17 @@ class VectorRows:
         if len(self._place) != count:
             raise _wrong("vector-hashes")
         shape = (count, dimension)
-        # The low bytes of all numbers first, then the high ones, which compress.
+        # The low bytes of all numbers come first, then the high ones, which compress well.
         self._planes = np.memmap(folder / "vectors", np.uint8, "r").reshape(2, *shape) if count else None
         self._dimension = dimension
 
     def rows(self, start: int, end: int) -> Vectors:
-        """The vectors at these places, float32. Raises SnapshotUnusable if one of them is none."""
+        """Returns the vectors at these places, float32, shape [end - start, dimension]. Raises SnapshotUnusable if one
+        of them is not valid."""
         return self._joined(slice(start, end))
 
     def of(self, key: bytes) -> Vectors | None:
-        """The vector of the text with this hash, shape [1, dimension]."""
+        """Returns the vector of the text with this hash, shape [1, dimension]; None if there is none."""
         place = self._place.get(key)
         return None if place is None else self._joined(slice(place, place + 1))
 
@@ -281,7 +287,8 @@ class VectorRows:
 
 
 def write_vectors(folder: Path, hashes: Sequence[bytes], blocks: Iterator[Vectors]) -> None:
-    """Writes vectors as `VectorRows` reads them. `blocks` are float32, one after the other."""
+    """Writes vectors in the form that `VectorRows` reads. `blocks` are float32, shape [n, dimension], and parallel to
+    `hashes` together."""
     (folder / "vector-hashes").write_bytes(b"".join(hashes))
     rest = folder / "vectors.high"
     with (folder / "vectors").open("wb") as low, rest.open("wb") as high:
@@ -341,7 +348,7 @@ def _texts(values: list[Any]) -> list[str]:
 
 
 def _packed(values: list[Any]) -> list[str]:
-    """Packed lists of names."""
+    """Returns packed lists of names, unchanged. Raises SnapshotUnusable if one is not valid."""
     try:
         for value in set(values):
             if len(value) > _MOST_NAMES or not all(isinstance(name, str) for name in unpack_names(value)):

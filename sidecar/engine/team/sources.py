@@ -1,4 +1,5 @@
-"""Where the team snapshots of one workspace come from: the place that the user names, and the bases kept here."""
+"""Fetches team snapshots for one workspace, from the place that the user names and from the bases kept on this
+machine."""
 
 from __future__ import annotations
 
@@ -25,26 +26,27 @@ if TYPE_CHECKING:
 
 _MOST_SIGN_IN = 8192
 _ROOM = 5
-"""How many times the size of a snapshot the disk needs while it is taken over: the file, its parts, and the index."""
+"""The disk space needed while a snapshot is taken over, in multiples of its size: the file, its parts, and the
+index."""
 
 
 class Sources:
-    """See the module. Every method raises SnapshotUnusable with the reason if it cannot do what it is for."""
+    """The sources of one workspace's snapshots. Every method raises SnapshotUnusable with the reason if it fails."""
 
     def __init__(self, files: WorkspaceFiles, bases: KeptBases) -> None:
         self._files = files
         self.bases = bases
 
     def history(self) -> History:
-        """What git says of this checkout."""
+        """Returns git's history of this checkout."""
         from sidecar.parts.team.history import History
 
         return History(self._files.root)
 
     @contextmanager
     def opened(self, named: str, setting: str, pace: Slowest | None = None) -> Iterator[SnapshotPlace]:
-        """The place of this name, an address or a folder. `setting` is where the user has named it; a server slower
-        than `pace` is given up."""
+        """Opens the place of this name, an address or a folder. `setting` is the setting or option that names it. A
+        server slower than `pace` is given up."""
         from sidecar.parts.team.places import PACE, opened
 
         settings = self._files.settings()
@@ -64,9 +66,9 @@ class Sources:
     def fetch(
         self, place: SnapshotPlace, needs: Sequence[Stored], folder: Path, progress: Progress, stop: IsCancelled
     ) -> list[Path]:
-        """Brings these files into the folder: a base that is kept here is not asked for, and one that was is kept.
-        Everything else in the folder is removed. Raises Cancelled and DiskFull too; of a download that has been
-        interrupted, the part that is there then stays in the folder."""
+        """Brings these files into the folder and returns their paths. A base that is kept on this machine is not
+        fetched, and a fetched one is kept. All other files in the folder are removed. Also raises Cancelled and
+        DiskFull; the part of an interrupted download stays in the folder."""
         from sidecar.parts.team.container import name_of
         from sidecar.parts.team.places import room_for
 
@@ -99,7 +101,7 @@ class Sources:
 
 @contextmanager
 def _without(bases: Sequence[Path]) -> Iterator[None]:
-    """Removes the bases after an error: they are kept elsewhere."""
+    """Removes the bases if the block fails, because they are kept elsewhere."""
     try:
         yield
     except BaseException:
@@ -109,7 +111,7 @@ def _without(bases: Sequence[Path]) -> Iterator[None]:
 
 
 def _remove_others(folder: Path, files: Sequence[Path]) -> None:
-    """Removes what is left of snapshots that are not asked for any more."""
+    """Removes everything from the folder that does not belong to these files, such as parts of earlier downloads."""
     for other in folder.iterdir():
         if other.is_dir():
             shutil.rmtree(other, ignore_errors=True)
@@ -118,8 +120,9 @@ def _remove_others(folder: Path, files: Sequence[Path]) -> None:
 
 
 def sign_in_for(place: str, settings: Settings) -> str:
-    """The header Authorization for requests to this place: what the user's file says, for the server of their setting
-    and no other one. Raises SnapshotUnusable if that file cannot be read."""
+    """Returns the header Authorization for requests to this place: the content of the file that the user has named if
+    the place is on the server of the setting snapshotSource; else empty. Raises SnapshotUnusable if that file cannot be
+    read."""
     if not settings.snapshot_sign_in or "://" not in place or _origin(place) != _origin(settings.snapshot_source):
         return ""
     path = Path(settings.snapshot_sign_in)

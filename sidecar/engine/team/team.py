@@ -1,4 +1,4 @@
-"""Team snapshots of one workspace: makes one of its index, and has a new generation start from the nearest one."""
+"""Makes a team snapshot of a workspace's index, and starts a new generation from the nearest snapshot."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _SETTING = "snapshotSource"
 
 
 class TeamSnapshots:
-    """See the module. Every method raises SnapshotUnusable with the reason if there is no fitting snapshot."""
+    """The team snapshots of one workspace. Methods raise SnapshotUnusable with the reason if there is no suitable
+    snapshot."""
 
     def __init__(self, files: WorkspaceFiles, index: IndexHandle, directory: IndexLayout, choice: ModelChoice) -> None:
         self._files = files
@@ -52,7 +53,7 @@ class TeamSnapshots:
     ) -> SnapshotReport:
         """Makes a snapshot of this generation and lists it in the folder that the request names.
 
-        Raises IndexNotFound if the index is not complete, ConfigInvalid for a key that is none, Cancelled, DiskFull and
+        Raises IndexNotFound if the index is not complete, ConfigInvalid for an invalid key, Cancelled, DiskFull and
         PermissionDenied.
         """
         from sidecar.engine.team.gather import Subject
@@ -79,10 +80,10 @@ class TeamSnapshots:
     # ------------------------------------------------------------ starting from one
 
     def look(self) -> SnapshotOffer | None:
-        """The snapshot that a new index would start from; None if no source is set. Reads the list of snapshots alone,
-        and gives a slow server up after seconds.
+        """Returns the snapshot from which a new index would start; None if no source is set. Reads only the list of
+        snapshots, and gives up on a slow server after a few seconds.
 
-        Raises SnapshotUnusable with the reason why there is none, and what the parts raise.
+        Raises SnapshotUnusable with the reason why there is none, and the errors of the parts.
         """
         from sidecar.parts.team.places import QUICK
 
@@ -97,10 +98,10 @@ class TeamSnapshots:
         return SnapshotOffer(head.commit, branch, chosen.ahead, head.made, size, head.files, place.name)
 
     def start(self, source: str, progress: Progress, stop: IsCancelled) -> tuple[Generation, str]:
-        """A new generation, beside the current one, that holds what the nearest snapshot at `source` ("": where the
-        setting says) has of this checkout; and a sentence about it.
+        """Returns a new generation, beside the current one, with the files of this checkout that are in the nearest
+        snapshot at `source` ("": the place of the setting), and a sentence about it.
 
-        Raises SnapshotUnusable with the reason why there is none, Cancelled and what the parts raise.
+        Raises SnapshotUnusable with the reason why there is none, Cancelled and the errors of the parts.
         """
         settings = self._files.settings()
         named = source or settings.snapshot_source
@@ -116,13 +117,15 @@ class TeamSnapshots:
         with self._left_for_later(settled=True), _parts_folder(folder) as parts:
             started = self._take_over(files, parts, chosen, place.name, progress, stop)
             if any(head.base for head in heads):
-                self._sources.bases.keep(files[0])  # the base that was used, or a whole one for those to come
+                self._sources.bases.keep(
+                    files[0]
+                )  # the base used, or a whole snapshot for later ones
         return started
 
     @contextmanager
     def _left_for_later(self, *, settled: bool) -> Iterator[None]:
-        """Keeps what has been downloaded after an error from which another attempt goes on: a cancellation, or until it
-        is `settled` a failure of the network."""
+        """Removes the download at the end of the block, except after an error from which another attempt can continue:
+        a cancellation and, unless the download is `settled` (complete), a failure of the network."""
         keep = False
         try:
             yield
@@ -163,13 +166,14 @@ class TeamSnapshots:
         )
 
     def _nearest(self, place: SnapshotPlace, heads: Sequence[Head], settings: Settings) -> Choice:
-        """The one to take of the snapshots that this place lists, signed if that is asked for."""
+        """Returns the one to take of the snapshots that this place lists. Its signature is checked if the settings have
+        a key."""
         chosen = choose(heads, place.name, self._sources.history(), self._kinds(settings), self._sources.bases)
         check_signatures(chosen.head, settings.snapshot_key)
         return chosen
 
     def _kinds(self, settings: Settings) -> dict[str, ModelFacts]:
-        """The kinds of rows that a new generation may have, the best first, and the model of each."""
+        """Returns the kinds of rows that a new generation may have, the best first, and the model of each."""
         from sidecar.engine.team.rows import kind_of
 
         models = (self._choice.wanted(), self._choice.first())
@@ -224,5 +228,5 @@ def _unpacked(files: Sequence[Path], parts: Path) -> list[Unpacked]:
 
 
 def source_error(error: SidecarError) -> str:
-    """Why an index that could have started from a snapshot was made from nothing, as one sentence."""
+    """Returns, for people, why an index that could have started from a snapshot was made from nothing."""
     return f"{error.message} The index was made from nothing."
