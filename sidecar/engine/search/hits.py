@@ -22,7 +22,7 @@ PER_FILE = 3
 """The maximum number of chunks that are shown of one file."""
 _FURTHER = np.array([1.0, 0.8, 0.7], np.float32)
 """Factors for a file's best, second and third chunk: the others rank behind other files' best chunks unless their file
-is far ahead. With 0.85 in place of 0.8, the measured quality is 0.006 higher for short questions and 0.002 lower for the
+is far ahead. With 0.85 in place of 0.8, the measured quality is 0.006 higher for short questions and 0.002 lower for
 files of long ones."""
 _MERGED_LINES = 120
 _SAME = 0.01

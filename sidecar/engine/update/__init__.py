@@ -1,1 +1,1 @@
-"""Keeps an index in step with the files: change queue, live update, whole passes and model upgrade."""
+"""Keeps an index up to date with the files: change queue, live update, passes over the workspace, and model upgrade."""

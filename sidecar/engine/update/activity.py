@@ -1,4 +1,4 @@
-"""What an index is busy with right now, and how far it has come."""
+"""Tracks the job that is running on an index, and its progress."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CALL_SECONDS = 0.25
 class Activity:
     """The running job and its progress.
 
-    Everything below a workspace announces here that its status has changed, and nowhere else calls upwards: this calls
-    `on_change`, for commits and progress at most four times a second.
+    All objects of a workspace announce here that its status has changed. This then calls `on_change`, for commits and
+    progress at most four times a second. It is the only call upwards in the engine.
 
-    One thread at a time calls `on_change`, which reads the status anew: a status that was read before a change is never
-    reported after it. A thread that announces meanwhile does not wait; the calling thread then calls once more.
+    One thread at a time calls `on_change`, which reads the status anew, so an older status is never reported after a
+    newer one. A thread that announces a change meanwhile does not wait; the calling thread then calls once more.
     """
 
     def __init__(self, on_change: Callable[[], None]) -> None:
@@ -68,7 +68,7 @@ class Activity:
         return report
 
     def seconds_left(self) -> float | None:
-        """The time left at the pace so far; None until there is a pace."""
+        """Returns the seconds that the job will still take at its pace so far; None if that is not known yet."""
         if self._began is None:
             return None
         start, already = self._began
@@ -76,7 +76,8 @@ class Activity:
         return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
 
     def commit(self) -> None:
-        """Calls `on_change` because something new can be searched, unless it did so in the last quarter second."""
+        """Announces that something new can be searched, unless `on_change` was called in the last quarter of a
+        second."""
         with self._lock:
             now = time.monotonic()
             if now - self._called < _CALL_SECONDS:
@@ -85,7 +86,8 @@ class Activity:
         self.changed()
 
     def changed(self) -> None:
-        """Has `on_change` called after this moment. Raises what it raises."""
+        """Announces a change: `on_change` is called after this moment, on this thread or on the one that is calling it
+        now. Raises its errors."""
         with self._lock:
             self._due = True
             if self._calling:
@@ -95,13 +97,13 @@ class Activity:
         while self._take_due():
             try:
                 self._on_change()
-            except BaseException as error:  # the changes of other threads are announced all the same
+            except BaseException as error:  # the changes of other threads are still announced
                 failed = error
         if failed is not None:
             raise failed
 
     def _take_due(self) -> bool:
-        """Whether a call is due, which the caller then makes."""
+        """Whether a call is due. If so, the caller has to make it."""
         with self._lock:
             due = self._calling = self._due
             self._due = False
@@ -112,5 +114,5 @@ class Activity:
         self._stopping = True
 
     def or_stopped(self, cancelled: IsCancelled) -> IsCancelled:
-        """A callback that is True if `cancelled()` is, or after `stop`."""
+        """Returns a callback that is True if `cancelled()` is, or after `stop`."""
         return lambda: self._stopping or cancelled()

@@ -1,10 +1,10 @@
-"""Takes changes from the watcher into the change queue, and from the queue into the index as the strategy says.
+"""Takes changes from the watcher into the change queue, and from the queue into the index, according to the strategy.
 
 realtime  changes are applied as they come
 lazy      they wait, on disk too, and are applied right before a search
-git       a commit, checkout or merge has the whole workspace looked over; until then, changes are only counted
+git       a commit, checkout or merge starts a pass over the whole workspace; until then, changes are only counted
 
-Unsaved editor text is applied at once, whatever the strategy.
+Unsaved text of editors is applied at once with every strategy.
 """
 
 from __future__ import annotations
@@ -29,29 +29,32 @@ _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
 
 
 class Target(Protocol):
-    """What changes are applied to: the current index of a workspace, if it is open for writing."""
+    """The target of changes: the current index of a workspace, if it is open for writing."""
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         """Applies changes and returns those that it has committed. Raises Cancelled and other SidecarErrors."""
 
     def differing(self, changes: Pending) -> Collection[str]:
-        """Those of these paths, and of the files in these folders, that the index does not have as they are on disk."""
+        """Returns those of these paths, and of the files in these folders, that are not the same in the index as on
+        disk."""
 
     def unread(self) -> Unread:
-        """What could not be read when changes were last applied."""
+        """Returns what could not be read when changes were last applied."""
 
     def remember(self, names: Iterable[str]) -> None:
-        """Adds to the list on disk of changes that wait for the next search, spelled as in `Pending.names`."""
+        """Adds to the list on disk of changes that wait for the next search. The spelling is that of
+        `Pending.names`."""
 
     def forget(self, names: Iterable[str]) -> None:
         """Removes from that list."""
 
 
 class ChangeApplier:
-    """Applies pending changes to `target`. Those that it leaves over wait until `go_on`.
+    """Applies pending changes to `target`. Changes that the target does not apply wait until `go_on`.
 
-    `awaiting` are the saved changes that wait for a commit. `strategy` may be changed at any time. `unread` is one line
-    on what could not be read at the last look; empty if everything could.
+    `awaiting` has the saved changes that wait for a commit. `strategy` may be changed at any time. `unread` is one line
+    on what could not be read at the last attempt; empty if everything could. `last_error` is the message of the last
+    attempt to apply changes; empty if that succeeded.
     """
 
     def __init__(
@@ -84,13 +87,13 @@ class ChangeApplier:
         self.unread = ""
 
     def start(self) -> None:
-        """Starts the thread that applies."""
+        """Starts the thread that applies changes."""
         self._thread = threading.Thread(target=self._run, name=APPLIER_THREAD, daemon=True)
         self._thread.start()
 
     def follow(self, watcher: Watching, asked: Callable[[Collection[str]], None]) -> None:
-        """Notes what a started watcher reports until it is stopped, on a thread of its own. `asked` gets the questions
-        of other processes, and must not wait."""
+        """Notes the reports of a started watcher, on a thread of its own, until the watcher is stopped. `asked` is
+        called with the questions of other processes, and must not wait."""
         self._reader = threading.Thread(target=self._read, args=(watcher, asked), name="sidecar-watch", daemon=True)
         self._reader.start()
 
@@ -101,12 +104,12 @@ class ChangeApplier:
             self._lock.notify_all()
         if self._thread is not None:
             self._thread.join()
-        # A listener of the status may call this on the reader's thread, or make it wait for the caller.
+        # A listener of the status may call this on the reader's thread, or make that thread wait for the caller.
         if self._reader is not None and self._reader is not threading.current_thread():
             self._reader.join(_READER_S)
 
     def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
-        """Notes changes and has them applied at once; under the lazy strategy with the next search, unless `now`."""
+        """Notes changes and has them applied at once; with the lazy strategy and without `now`, at the next search."""
         self._take_in(paths, rescan, now=now)
         self._on_change()
 
@@ -121,15 +124,15 @@ class ChangeApplier:
             self._target.remember(known.names())
 
     def note(self, changes: Changes) -> None:
-        """Notes changes that a watcher has reported, like `add`, and announces nothing. Under the strategy git, changed
-        files wait for the next commit, unless it is unknown which files have changed."""
+        """Notes changes that a watcher has reported, like `add`, but does not announce them. With the strategy git,
+        changed files wait for the next commit, unless it is unknown which files have changed."""
         if self.strategy == "git" and not changes.head_moved and EVERYTHING not in changes.rescan:
             self._await_commit(Pending(set(changes.paths), set(changes.rescan)))
         else:
             self._take_in(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
 
     def _await_commit(self, changes: Pending) -> None:
-        """Looks which of these changes the index lacks."""
+        """Notes in `awaiting` which of these changes the index lacks, and removes those that it no longer lacks."""
         before = self.awaiting.look()
         differing = set(self._target.differing(changes))
         self.awaiting.note(Pending(differing))
@@ -139,12 +142,12 @@ class ChangeApplier:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether changes are being applied, or are going to be without a search."""
+        """Whether changes are being applied, or will be without waiting for a search."""
         with self._lock:
             return self._busy or (self._wanted and bool(self._queue))
 
     def go_on(self) -> None:
-        """Has changes that `apply` left over applied now, because what prevented it may have ended."""
+        """Has changes that the target did not apply tried again now, because the reason may no longer exist."""
         with self._lock:
             self._releases += 1
             self._wanted = self._wanted or self._put_off
@@ -152,7 +155,7 @@ class ChangeApplier:
             self._lock.notify_all()
 
     def see_unread(self) -> None:
-        """Reads what could not be read, in order to say so and to try it again."""
+        """Takes over the list of what could not be read, in order to report it and to try it again."""
         unread = self._target.unread()
         self.unread = unread.notice
         with self._lock:
@@ -160,9 +163,11 @@ class ChangeApplier:
             self._lock.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Applies what is pending and waits at most `timeout` seconds; False if some of it is still pending then.
+        """Has pending changes applied and waits at most `timeout` seconds. Returns False if some are still pending
+        then.
 
-        Changes that cannot be applied are tried once per call. What is noted during the call is not waited for.
+        Changes that cannot be applied are tried once per call. Changes that are noted during the call are not waited
+        for.
         """
         with self._lock:
             if not self._queue and not self._busy:
@@ -190,7 +195,7 @@ class ChangeApplier:
                 else:
                     self.note(changes)
                     self._on_change()
-            except Exception:  # such as a listener's error, which must not end the watching
+            except Exception:  # such as an error of a listener, which must not end the watching
                 self._log.exception("What changed could not be taken in")
 
     def _run(self) -> None:
@@ -204,7 +209,7 @@ class ChangeApplier:
             self._announce()
 
     def _try(self, batch: Batch) -> bool:
-        """Returns whether all of it was applied."""
+        """Applies a batch. Returns whether all of it was applied."""
         releases = self._releases
         try:
             done = self._target.apply(batch.pending, lambda: self._stopping)
@@ -232,10 +237,10 @@ class ChangeApplier:
             self._wanted = self._wanted or not self._put_off
 
     def _failed(self, error: str) -> None:
-        """Has the whole workspace looked over on the next attempt, which comes with the next change or search.
+        """Makes the next attempt, which comes with the next change or search, a pass over the whole workspace.
 
-        This also finds what the failed pass has left half done, and one path that always fails does not hold up the
-        others.
+        That pass also finds what the failed attempt has left half done, and a path that always fails does not hold up
+        the others.
         """
         self._queue.note(Pending(rescan={EVERYTHING}))
         self.last_error = error

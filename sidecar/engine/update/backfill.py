@@ -1,7 +1,8 @@
-"""Puts the vectors that a generation lacks for another model into the embedding cache, giving way to searches.
+"""Computes the vectors that a generation lacks for another model, and puts them into the embedding cache. Searches have
+priority.
 
-Each batch is cached when it is done, so an interrupted run continues where it stopped. Not here: what the vectors are
-used for (`update/model_upgrade.py`).
+Each batch is cached when it is complete, so an interrupted run continues where it stopped. `update/model_upgrade.py`
+uses the vectors.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ from sidecar.model.terms import Embedder, IsCancelled, Vectors
 from sidecar.parts.manifest import unpack_names
 
 _BATCH = 32
-# After a search, the processor stays free this long for a search that may follow.
+# How long, in seconds, the processor stays free after a search for another one.
 _CALM_S = 0.05
 _LONGEST_WAIT_S = 0.25
 _LOOK_S = 0.005
 
 Report = Callable[[int, int], None]
-"""Called with how many chunks have a vector, and how many chunks there are."""
+"""Called with the number of chunks that have a vector, and the number of all chunks."""
 
 
 class Pace:
-    """How a background job shares the machine: text by text between searches, or at full speed while `hurry` is set."""
+    """Controls how a background job shares the machine: it embeds text by text between searches, or at full speed while
+    `hurry` is set."""
 
     def __init__(self, usage: Usage, fair_slots: FairSlots) -> None:
         self._usage = usage
@@ -46,7 +48,7 @@ class Pace:
     def give_way(self, stop: IsCancelled) -> None:
         """Waits until no search has run for a moment, or `hurry` is set.
 
-        The wait is bounded: constant searching slows the job down but does not stop it.
+        The wait is limited, so constant searching slows the job down but does not stop it.
         """
         deadline = time.monotonic() + _LONGEST_WAIT_S
         while not self.hurry.is_set() and time.monotonic() < deadline and not stop():
@@ -55,7 +57,8 @@ class Pace:
             time.sleep(_LOOK_S)
 
     def step_back(self) -> None:
-        """Lowers the priority of the calling thread, on Linux only: elsewhere that is not possible per thread."""
+        """Lowers the priority of the calling thread. Only Linux allows that for a single thread; elsewhere this does
+        nothing."""
         if sys.platform == "linux":
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
@@ -65,7 +68,7 @@ class _Lacking:
     """The texts without a vector, by hash.
 
     `bodies` has a chunk id for each body, `paths` a path for each path text. `weights` has the number of chunks for
-    every body, embedded or not. `done` and `total` count chunks.
+    every body, embedded or not. `done` is the number of chunks with a vector, `total` that of all chunks.
     """
 
     bodies: dict[bytes, int]
@@ -96,11 +99,11 @@ class Backfill:
         self._device = ""
 
     def run(self, stop: IsCancelled, report: Report) -> int:
-        """Embeds what is lacking, and returns how many bodies were embedded.
+        """Embeds the texts without a vector. Returns how many bodies were embedded.
 
-        Texts that are added during the run are included, but for those of its last batch: whoever saves again and
-        again must not keep it from ending. Raises Cancelled after the text in progress; the vectors of the unfinished
-        batch are then lost.
+        Texts that are added during the run are included, except those added during its last batch, so that constant
+        saving cannot prevent its end. Raises Cancelled after the text in progress; the vectors of the unfinished batch
+        are then lost.
         """
         embedded = 0
         while True:
@@ -133,7 +136,7 @@ class Backfill:
         return embedded
 
     def _texts(self, chunks: Mapping[bytes, int]) -> dict[bytes, str]:
-        """The texts to embed for these chunks, by body hash, without chunks that no longer exist."""
+        """Returns the texts to embed for these chunks, by body hash, without chunks that no longer exist."""
         marks = ",".join("?" * len(chunks))
         with self._snapshots.open() as snapshot:
             rows = snapshot.connection.execute(
@@ -147,11 +150,11 @@ class Backfill:
         }
 
     def _embed(self, texts: Sequence[str], stop: IsCancelled) -> Vectors:
-        """Vectors of the texts, shape [n, dimension]. Raises Cancelled."""
+        """Embeds the texts. Returns vectors of shape [n, dimension]. Raises Cancelled."""
         embedder = self._embedder()
         if stop():
             raise Cancelled
-        # The embedder uses a GPU only for full batches, so the first of them shows which device it has.
+        # The embedder uses a GPU only for full batches, so the first of these shows which device it has.
         unknown = not self._device and len(texts) == _BATCH
         if self._pace.hurry.is_set() or self._device == "cuda" or unknown or not texts:
             vectors = embedder.embed_documents(texts)
@@ -168,7 +171,7 @@ class Backfill:
 
 
 def count_backfilled(snapshots: Snapshots, kept: EmbeddingCache) -> tuple[int, int]:
-    """How many chunks have a vector in `kept`, and how many chunks there are."""
+    """Returns how many chunks have a vector in `kept`, and how many chunks there are."""
     lacking = _look(snapshots, kept)
     return lacking.done, lacking.total
 

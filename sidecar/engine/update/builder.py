@@ -1,6 +1,6 @@
 """Brings a generation up to date with the files: the whole workspace, some changed paths, or one file.
 
-When and why is decided elsewhere: by a person (`workspace.py`) or by `update/applier.py`.
+A person (`workspace.py`) or `update/applier.py` decides when.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
 
 _MOST_READ = 50
-"""At most so many files are read to tell whether they have changed."""
+"""The maximum number of files that are read in order to find out whether they have changed."""
 
 
 @dataclass
 class _Seen:
-    """What looking again at some paths and folders has found. `walked` is by folder."""
+    """The result of looking again at some paths and folders: files that exist, indexed files that are gone, and paths
+    that could not be read. `walked` is by folder."""
 
     found: list[FoundFile] = field(default_factory=list)
     gone: dict[str, KnownFile | None] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class _Seen:
 
 
 class Builder:
-    """Writes generations of one workspace. It is what the change applier applies changes to (`applier.Target`)."""
+    """Writes generations of one workspace. It is the `applier.Target` to which changes are applied."""
 
     def __init__(self, files: WorkspaceFiles, index: IndexHandle, jobs: Jobs) -> None:
         self._files = files
@@ -58,7 +59,7 @@ class Builder:
     def bring_up_to_date(
         self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
     ) -> BuildReport:
-        """Walks the workspace, plans and carries out the plan.
+        """Walks the workspace, plans what to do and carries out the plan.
 
         With `wait_for_store`, also waits until the vector store is filled, if searches need it. Raises Cancelled, after
         which committed work stays, and IndexLocked if the generation is read-only.
@@ -79,7 +80,7 @@ class Builder:
         stop = self._activity.or_stopped(cancelled)
         manifest = writer.manifest
         head = self._files.checkout().head
-        # Read before the walk: a file that another run adds during the walk must not look removed.
+        # Read before the walk, because a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walker = self._files.walker()
         plan = make_plan(walker.walk(stop), *known, self._files.buffers.keys())
@@ -90,7 +91,7 @@ class Builder:
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
         writer.finish(head)
-        # The store takes a second to open, so a run that changed nothing does not open it.
+        # Opening the store takes a second, so a run that changed nothing does not open it.
         if wait_for_store and writer.store_sync.is_behind():
             writer.store_sync.keep_up()
             total = len(plan.changed) + plan.unchanged
@@ -101,10 +102,10 @@ class Builder:
         return self._report(generation, plan, tally, started)
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
-        """Applies changes to the current generation, and returns those that are committed.
+        """Applies changes to the current generation. Returns those that are committed.
 
-        Looking over the whole workspace is left over while another job is running and where its first pass was
-        cancelled, and everything is while no generation is open for writing. Raises Cancelled and what the parts raise.
+        A pass over the whole workspace is not made while another job is running, or if the first pass was cancelled. If
+        no generation is open for writing, nothing is applied. Raises Cancelled and the errors of the parts.
         """
         with self._index.writing(cancelled) as generation:
             if generation is None:
@@ -122,16 +123,17 @@ class Builder:
             return known
 
     def note_cancelled(self) -> None:
-        """Records that a person has cancelled the first pass: no other goes on with it by itself."""
+        """Records that a person has cancelled the first pass over the workspace, so that it is not continued
+        automatically."""
         with self._index.writing() as generation:
             if generation is not None:
                 _writer(generation).note_cancelled(True)
 
     def differing(self, changes: Pending) -> frozenset[str]:
-        """Those of these paths, and of the files in these folders, that the current generation does not have as they
-        are on disk. Unsaved text does not count.
+        """Returns those of these paths, and of the files in these folders, that are not the same in the current
+        generation as on disk. Unsaved text does not count.
 
-        After some files it takes one with another stat for a changed one, without reading it.
+        After `_MOST_READ` files, a file with another stat counts as changed without being read.
         """
         with self._index.writing() as generation:
             if generation is None:
@@ -146,13 +148,13 @@ class Builder:
         return frozenset(gone | read | {found.path for found in saved[_MOST_READ:]})
 
     def _is_same(self, found: FoundFile, known: KnownFile | None) -> bool:
-        """Whether the index has a file's bytes, or leaves it out for what it contains."""
+        """Whether the index has the file's present content, or leaves it out because of that."""
         files = self._files
         judged = files.parts.preparers.judge(files.root, files.settings(), Look(found.path, found.stat.size))
         return not judged.decision.indexed if known is None else judged.sha256 == known.sha256
 
     def unread(self) -> Unread:
-        """What could not be read when the current generation was last written."""
+        """Returns what could not be read when the current generation was last written."""
         generation = self._index.written()
         if generation is None:
             return Unread()
@@ -176,7 +178,7 @@ class Builder:
     def catch_up(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> None:
         """Applies the changes of some paths and folders to this generation.
 
-        It records no time of an update, because the generation may lack other changes.
+        It does not record the time of an update, because the generation may lack other changes.
         """
         writer = _writer(generation)
         seen = self._look_at(pending, writer.manifest, self._walker(writer.manifest))
@@ -197,7 +199,7 @@ class Builder:
             paths |= {f.path for f in walked.files}
             paths |= {p for p in manifest.known_below(folder) if not is_at_or_below(p, walked.unread)}
         for path in sorted(paths):
-            # A changed folder is reported as a path too, so indexed files below it are looked at as well.
+            # A changed folder is reported as a path too, so indexed files below it are examined as well.
             known = {p: manifest.known_file(p) for p in (path, *manifest.known_below(path))}
             answer = self._files.find(path, walker)
             if isinstance(answer, FoundFile):
@@ -228,13 +230,13 @@ class Builder:
         return FileReport("reindexed", path, self.index_one(generation, found))
 
     def _walker(self, manifest: Manifest) -> Walker:
-        """A walker that limits the number of files as the last whole walk did."""
+        """Returns a walker that limits the number of files as the last walk of the whole workspace did."""
         walker = self._files.walker()
         walker.leave_out_from(manifest.first_beyond(), lambda path: manifest.known_file(path) is not None)
         return walker
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
-        """Indexes one file even if it seems unchanged; returns its number of chunks.
+        """Indexes one file even if it seems unchanged. Returns its number of chunks.
 
         Raises FileExcluded, PermissionDenied, Internal or IndexLocked.
         """
@@ -248,7 +250,7 @@ class Builder:
 
     def _with_buffers(self, plan: Plan, walker: Walker) -> Plan:
         """Adds unsaved files that do not exist on disk yet to the plan, so that it does not remove them. `walker` has
-        walked the whole workspace, and leaves out what the setting maxFiles left out then."""
+        walked the whole workspace, and leaves out what the setting maxFiles has left out."""
         planned = {f.path for f in plan.changed}
         extra = []
         for path in list(self._files.buffers):
@@ -282,7 +284,7 @@ def _is_as_known(found: FoundFile, known: KnownFile | None) -> bool:
 
 
 def _notice(generation: Generation) -> str:
-    """One line that says why nothing is indexed, or what a limit in the settings has left out; else empty.
+    """Returns one line that says why nothing is indexed, or what a limit in the settings has left out; else empty.
 
     The report counts everything else.
     """
@@ -295,19 +297,19 @@ def _notice(generation: Generation) -> str:
 
 
 def count_withheld(generation: Generation) -> int:
-    """How many files are left out because their name or content looks like a secret."""
+    """Returns how many files are left out because their name or content looks like a secret."""
     with generation.snapshots.open() as snapshot:
         return sum(skip.decision.rule.value.startswith("secret") for skip in read_skips(snapshot.connection))
 
 
 def count_masked(generation: Generation) -> int:
-    """How many secret values are masked in the indexed text."""
+    """Returns how many secret values are masked in the indexed text."""
     with generation.snapshots.open() as snapshot:
         return sum(values for _, values in read_masked(snapshot.connection))
 
 
 def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:
-    """How many files and chunks there are of code, and of docs."""
+    """Returns the numbers of files and chunks of code, and those of docs."""
     with generation.snapshots.open() as snapshot:
         files = np.bincount(snapshot.file_collection, minlength=2)
         chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
@@ -318,7 +320,8 @@ def count_collections(generation: Generation) -> tuple[CollectionCounts, Collect
 
 
 def _not_indexable(path: str, decision: Decision) -> FileNotFound | FileExcluded:
-    """The error for a path that exists and is not indexed. What is no file at all is said to be what it is."""
+    """Returns the error for a path that exists and is not indexed. For a path that is not a file, it says what it
+    is."""
     if decision.rule is Rule.FOLDER:
         return FileNotFound(f"{shown.place(path)} is {shown.reason(decision.detail)}. Name one file.")
     if decision.rule in NO_FILES:

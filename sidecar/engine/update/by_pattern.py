@@ -1,7 +1,7 @@
 """Indexes the files that globs, paths or folders name, at once, into the workspace's own index.
 
-In an index of the whole workspace the patterns choose what is indexed now. An index that is made by patterns holds only
-the files that they name (`index/stored_limit.py`). Ignore files and settings apply in both.
+In an index of the whole workspace, the patterns choose which files are indexed now. An index that is created by
+patterns contains only the files that they name (`index/stored_limit.py`). Ignore files and settings apply to both.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sidecar.parts.pattern_limit import PathPattern, PatternLimit
 
 @dataclass(frozen=True)
 class Matched:
-    """The files that each pattern names, (path, reason) for plain paths without any file that can be indexed, and the
-    globs that no file matches."""
+    """The files that each pattern names; in `failures` (path, reason) for each plain path without any file that can be
+    indexed; in `unmatched` the globs that no file matches."""
 
     files: tuple[tuple[FoundFile, ...], ...]
     failures: tuple[tuple[str, str], ...]
@@ -44,7 +44,7 @@ class _Counts:
 def match_patterns(
     files: WorkspaceFiles, limit: PatternLimit | None, patterns: Sequence[PathPattern], cancelled: IsCancelled
 ) -> Matched:
-    """Walks the workspace within the limit and matches its files with the patterns, in the order of reading.
+    """Walks the workspace within the limit, and returns the files that match each pattern, in the order of reading.
 
     Raises InvalidPattern and Cancelled.
     """
@@ -67,9 +67,9 @@ def match_patterns(
 
 
 def patterns_to_add(limit: PatternLimit, walker: Walker, patterns: Sequence[PathPattern]) -> tuple[PathPattern, ...]:
-    """Those of the patterns that the limit does not cover.
+    """Returns those of the patterns that the limit does not cover.
 
-    It covers its own patterns, and each file that they name. `walker` keeps to the limit.
+    It covers its own patterns, and each path of a file that they name. `walker` must apply the limit.
     """
 
     def is_covered(pattern: PathPattern) -> bool:
@@ -94,9 +94,9 @@ def index_matched(
 ) -> PatternReport:
     """Indexes the matched files, pattern by pattern.
 
-    A file that two patterns name counts twice, the second time as skipped unless `force`. `completed_at`: where git's
-    HEAD was before the walk, if the index then holds all that it may hold; else None. Raises IndexLocked if the
-    generation is read-only, and Cancelled, after which committed work stays.
+    A file that two patterns name counts twice, the second time as skipped unless `force`. `completed_at` is the state
+    of git's HEAD before the walk (`Checkout.head`) if the index is complete afterwards; else None. Raises IndexLocked
+    if the generation is read-only, and Cancelled, after which committed work stays.
     """
     if generation.writer is None:
         raise IndexLocked(generation.read_only_reason)
@@ -159,7 +159,8 @@ def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancel
 
 
 def _named(pattern: PathPattern, by_path: Mapping[str, FoundFile]) -> Iterator[FoundFile]:
-    """The files that a pattern names. A path with the characters of a glob names its file."""
+    """Yields the files that a pattern names. A pattern that equals the path of a file names that file, even if it has
+    the characters of a glob."""
     if pattern.text in by_path:
         yield by_path[pattern.text]
         return

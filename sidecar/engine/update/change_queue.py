@@ -1,13 +1,13 @@
-"""What is known to have changed and is not yet in the index. No other place knows it.
+"""Holds the changes that are known and not yet in the index. They are held nowhere else.
 
-**A note is never lost.** It leaves the queue only through `settle`, which is called after the work that covers it was
-committed to the current generation. If it was noted again after that work read the queue, it stays. So whatever ends a
-pass before its commit (an error, a cancellation, a person's job that takes precedence, the end of the thread) removes
-nothing from the queue, and nothing has to be put back.
+**A change is never lost.** It leaves the queue only through `settle`, which is called after the work that covers it has
+been committed to the current generation. A change that was noted again after that work had read the queue stays. So if
+a pass ends before its commit (by an error, a cancellation, a person's job that takes precedence, or the end of the
+thread), nothing is removed from the queue, and nothing has to be put back.
 
-The queue lives as long as its workspace is open: longer than the thread that applies it, the watcher that fills it and
-the generation that it is applied to. Whenever live update starts, after a rebuild too, it notes EVERYTHING, which
-covers changes that nobody saw.
+The queue exists as long as its workspace is open: longer than the thread that applies it, the watcher that fills it and
+the generation to which it is applied. Whenever live update starts, also after a rebuild, it notes EVERYTHING, which
+covers changes that were not noticed.
 """
 
 from __future__ import annotations
@@ -31,30 +31,32 @@ class Pending:
         return bool(self.paths or self.rescan)
 
     def names(self) -> list[str]:
-        """One list of both, as the manifest stores it: folders end in `/`, and the whole workspace is `/`."""
+        """Returns paths and folders as one list, as the manifest stores them: folders end in `/`; the whole workspace
+        is `/`."""
         return [*self.paths, *(f"{folder}/" for folder in self.rescan)]
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Pending:
-        """The reverse of `names`."""
+        """Makes a `Pending` from the result of `names`."""
         names = list(names)
         return cls({n for n in names if not n.endswith("/")}, {n[:-1] for n in names if n.endswith("/")})
 
     def count(self) -> int:
-        """How many paths and folders have changed. EVERYTHING does not count, as it is no known change."""
+        """Returns how many paths and folders have changed. EVERYTHING does not count, because it is not a known
+        change."""
         return len(self.paths) + len(self.rescan - {EVERYTHING})
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What was pending at one moment, and the number of that moment."""
+    """The changes that were pending at one moment, and the number of that moment."""
 
     pending: Pending
     moment: int
 
 
 class ChangeQueue:
-    """Thread-safe; every call returns at once."""
+    """The queue. Thread-safe; every call returns at once."""
 
     def __init__(self) -> None:
         self._lock = make_lock(Rank.CHANGE_QUEUE)
@@ -71,14 +73,14 @@ class ChangeQueue:
             self._noted.update(dict.fromkeys(pending.names(), self._moment))
 
     def look(self) -> Batch:
-        """Everything that is pending. It stays pending until it is settled."""
+        """Returns everything that is pending. It stays pending until it is settled."""
         with self._lock:
             return Batch(Pending.of(self._noted), self._moment)
 
     def settle(self, done: Pending, moment: int) -> Pending:
-        """Removes the changes in `done`, unless they were noted again after `moment`; returns those removed.
+        """Removes the changes in `done`, except those that were noted again after `moment`. Returns those removed.
 
-        Call it after committing work that covers `done` and that read the queue at `moment`.
+        To be called after the commit of work that covers `done` and had read the queue at `moment`.
         """
         with self._lock:
             names = [name for name in done.names() if self._noted.get(name, moment + 1) <= moment]
@@ -87,5 +89,5 @@ class ChangeQueue:
         return Pending.of(names)
 
     def pending(self) -> Pending:
-        """Everything that is pending, without the moment."""
+        """Returns everything that is pending, without the moment."""
         return self.look().pending

@@ -1,4 +1,4 @@
-"""The jobs that work on a whole index: one at a time in a workspace, in fair turns with other workspaces."""
+"""Runs jobs on a whole index one at a time in a workspace, and in fair turns with other workspaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GIVE_WAY_SECONDS = 0.01
 
 
 class Jobs:
-    """Which job of one workspace is running. Jobs that a person asked for come before those in the background.
+    """The jobs of one workspace. Requested jobs come before those in the background.
 
     `lock` is held while a job runs.
     """
@@ -26,10 +26,10 @@ class Jobs:
         self.lock = make_lock(Rank.JOB)
 
     def begin(self, give_way: Callable[[], None]) -> None:
-        """Takes `lock` for a job that a person asked for; `end` releases it.
+        """Takes `lock` for a requested job; `end` releases it.
 
-        Calls `give_way` until the job in the background has ended. Raises IndexingInProgress if another job that a
-        person asked for is running.
+        Calls `give_way` until the job in the background has ended. Raises IndexingInProgress if another requested job
+        is running.
         """
         while not self.lock.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
@@ -42,7 +42,7 @@ class Jobs:
 
     @contextmanager
     def in_background(self, cancelled: IsCancelled) -> Iterator[IsCancelled | None]:
-        """Holds `lock` and a fair slot within the block, and yields what to ask before each batch in place of
+        """Holds `lock` and a fair slot within the block. Yields a callback to ask before each batch in place of
         `cancelled`. Yields None, without waiting, if another job is running.
         """
         if not self.lock.acquire(blocking=False):

@@ -1,7 +1,8 @@
-"""Keeps an open index in step with the files: runs the change applier, the watcher and the start of the vector store.
+"""Live update: keeps an open index up to date with the files. It runs the change applier and the watcher, and starts
+the vector store and the model upgrade.
 
-It owns the index handle, and the index knows nothing of it: who reads or writes the index of a workspace gets the
-generation here, so that none is open that nobody keeps in step.
+It owns the index handle, which does not refer back to it. Code that reads or writes the index of a workspace gets the
+generation here, so that no generation is open without live update.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ T = TypeVar("T")
 class LiveTimes:
     """How long live update waits, in seconds.
 
-    The vector store and the watcher start after `stay`: a shell command usually ends before that and needs neither. A
-    watcher reports a change within `lag`, usually within half a second; what git has changed since is looked for
-    without it. A search waits up to `freshness` for changes that are known but not yet applied; then it answers and
-    says that it is stale. A process that only reads the index asks the one that writes it, and waits up to `hearing`
-    until it is heard, because that one may not be watching.
+    The vector store and the watcher start after `stay`, because a shell command usually ends before that and needs
+    neither. A watcher reports a change within `lag`, usually within half a second; changes by git that are younger than
+    that are looked for without it. A search waits up to `freshness` for changes that are known but not yet applied;
+    then it answers and says that it may be stale. A process that only reads the index asks the one that writes it, and
+    waits at most `hearing` for a sign that the question has been heard, because that process may not be watching.
     """
 
     stay: float = 1.0
@@ -51,11 +52,11 @@ class LiveTimes:
 
 
 class LiveUpdate:
-    """Runs while a generation is open for writing. Known changes are applied to `target`.
+    """Live update of one index. It runs while a generation is open for writing, and applies known changes to `target`.
 
-    A process that stays for `times.stay` seconds also gets the watcher, the vector store if searches need it, worker
-    processes and the model upgrade. The applier's threads never take the index's gate, so a thread that holds the gate
-    may wait for them.
+    After `times.stay` seconds it also starts the watcher, the vector store if searches need it, worker processes and
+    the model upgrade. The applier's threads never take the index's gate, so a thread that holds the gate may wait for
+    them.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class LiveUpdate:
         self._times = times
         self._asking = asking
         self._answered = WriterReply(fresh=True)
-        """The last reply of the process that writes the index, while this one only reads it."""
+        """The last reply of the process that writes the index; used while this process only reads it."""
         self._queue = ChangeQueue()
         self._applier: ChangeApplier | None = None
         self._watcher: Watching | None = None
@@ -85,19 +86,20 @@ class LiveUpdate:
         self._ended = False
         self._paused = False
         self._applied: tuple[object, ...] = ()
-        """The settings about files that the last look over them had, or the coming one will have."""
+        """The settings about files of the last or the coming pass over the whole workspace."""
         self._changing = make_lock(Rank.LIVE_UPDATE)
         self._looking = make_lock(Rank.LOOKING)
         self._seen: Checkout | None = None
 
-    # ------------------------------------------------------------ the index, kept in step
+    # ------------------------------------------------------------ the index, kept up to date
 
     def readable(self) -> Generation:
-        """The current generation, opened if necessary and then kept in step. Raises IndexNotFound or IndexCorrupt."""
+        """Returns the current generation, opened if necessary and then kept up to date. Raises IndexNotFound or
+        IndexCorrupt."""
         try:
             return self._readable()
         except IndexNotFound:
-            if self.running:  # somebody has removed the folder of the index
+            if self.running:  # the folder of the index has been removed
                 self.end()
                 self._activity.changed()
             raise
@@ -119,10 +121,11 @@ class LiveUpdate:
             return self.readable()
 
     def on_current(self, read: Callable[[Generation], T], asked: Generation | None = None) -> T:
-        """The result of `read` on the current generation.
+        """Returns the result of `read` on the current generation.
 
-        `asked` is what `readable` gave when the question came: if it is still current, the disk is not asked again. If
-        `read` raises IndexCorrupt because another generation has become current, it is called again with that one.
+        `asked` is the result of `readable` at the time of the request. If it is still current, the disk is not read
+        again. If `read` raises IndexCorrupt because another generation has become current, it is called again with that
+        one.
         """
         while True:
             generation = asked if asked is not None and self._index.generation is asked else self.readable()
@@ -136,10 +139,10 @@ class LiveUpdate:
     # ------------------------------------------------------------ start and end
 
     def start(self, *, reconcile: bool) -> None:
-        """Starts live update, or goes on with what is pending if it runs already.
+        """Starts live update, or continues with pending changes if it is already running.
 
-        Does nothing unless a generation is open for writing. With `reconcile`, the whole workspace is looked over as
-        the strategy says; otherwise with the next search, or when the watcher starts.
+        Does nothing unless a generation is open for writing. With `reconcile`, a pass over the whole workspace is made
+        according to the strategy; otherwise at the next search, or when the watcher starts.
         """
         with self._index.gate:
             generation, applier = self._index.written(), self._applier
@@ -149,7 +152,8 @@ class LiveUpdate:
                 applier = self._make_applier()
                 self._seen = self._files.checkout()
                 self._queue.note(Pending.of(generation.writer.manifest.dirty()))
-                # Covers changes that nobody saw, or that went into a generation that has since been replaced.
+                # Covers changes that were not noticed, or that were applied to a generation that has since been
+                # replaced.
                 self._queue.note(Pending(rescan={EVERYTHING}))
                 if not self._begin(applier):
                     return
@@ -165,7 +169,7 @@ class LiveUpdate:
         return ChangeApplier(self._files.root, self._queue, self._target, strategy, self._activity.changed)
 
     def _begin(self, applier: ChangeApplier) -> bool:
-        """Returns False if `end` was called for good before the applier could start."""
+        """Starts the applier. Returns False if `end` was called for good before."""
         with self._changing:
             if self._ended:
                 return False
@@ -178,8 +182,8 @@ class LiveUpdate:
             return True
 
     def reload_settings(self) -> None:
-        """Switches to the strategy in the current settings, and has the files looked over if the settings about files
-        have changed. Cheap if nothing has changed."""
+        """Switches to the strategy in the current settings, and starts a pass over the whole workspace if the settings
+        about files have changed. Cheap if nothing has changed."""
         settings, applier = self._files.settings(), self._applier
         strategy, about_files = settings.indexing_strategy, _about_files(settings)
         if applier is None or (applier.strategy == strategy and self._applied == about_files):
@@ -196,7 +200,7 @@ class LiveUpdate:
         self._activity.changed()
 
     def end(self, *, for_good: bool = False) -> None:
-        """Stops the applier and the watcher until `start` or the next search; with `for_good`, until the process ends.
+        """Stops the applier and the watcher until `start` or the next search; with `for_good`, they never start again.
 
         Pending changes stay in the queue.
         """
@@ -214,7 +218,7 @@ class LiveUpdate:
             applier.stop()
 
     def _settle_in(self) -> None:
-        """Starts what a process needs that stays."""
+        """Starts everything that is useful only in a process that does not end soon."""
         with self._index.gate:
             generation, applier = self._index.written(), self._applier
             if self._ended or generation is None or generation.writer is None or applier is None:
@@ -227,13 +231,13 @@ class LiveUpdate:
         self._activity.changed()
 
     def _watch(self, applier: ChangeApplier) -> None:
-        """Replaces the watcher by one with the current settings; does nothing if `applier` has been stopped."""
+        """Replaces the watcher by one with the current settings. Does nothing if `applier` has been stopped."""
         with self._changing:
             if self._applier is not applier:
                 return
             watcher = self._files.watcher()
             watcher.start()
-            # Covers changes from before it ran, for whoever asks it from now on.
+            # Covers changes before it was running, because searches rely on the watcher from now on.
             self._queue.note(Pending(rescan={EVERYTHING}))
             before, self._watcher = self._watcher, watcher
             applier.follow(watcher, partial(self._answer_soon, applier))
@@ -242,7 +246,7 @@ class LiveUpdate:
         applier.add(rescan=[EVERYTHING])
 
     def consider_upgrade(self) -> None:
-        """Starts a model upgrade if there is one to do and this process has stayed long enough. Cheap."""
+        """Starts a model upgrade if one is due and this process has been running long enough. Cheap."""
         if self.settled:
             self._upgrade.consider()
 
@@ -257,9 +261,9 @@ class LiveUpdate:
             applier.add([path], now=True)
 
     def freshen(self) -> bool:
-        """Looks for changes that no event reports, and applies what is pending. False if something is left.
+        """Looks for changes that no event reports, and applies pending changes. Returns False if some may be left.
 
-        Waits a bounded time. If another process writes the index, that one does it and tells.
+        Waits a bounded time. If another process writes the index, that process is asked to do this.
         """
         if self._paused:
             self.start(reconcile=True)
@@ -274,17 +278,17 @@ class LiveUpdate:
         return applier.flush(self._times.freshness) and known
 
     def _ask(self) -> bool:
-        """Has the process that writes the index look for changes and apply what is pending. False if something is left,
-        if that process does not watch the files, or if it takes too long."""
+        """Asks the process that writes the index to look for changes and to apply pending ones. Returns False if some
+        are left, if that process does not watch the files, or if it takes too long."""
         if self._index.doing_elsewhere() not in ("", "update"):
             return False
-        with self._looking:  # so that `_answered` is the answer to the last question
+        with self._looking:  # so that `_answered` is the reply to the last question
             answer = self._asking.ask(self._times.hearing, self._times.freshness)
             self._answered = answer or WriterReply(fresh=False)
             return self._answered.fresh
 
     def _answer_soon(self, applier: ChangeApplier, names: Collection[str]) -> None:
-        """Answers other processes, on a thread of its own: the watcher's must not wait for a look."""
+        """Answers other processes on a new thread, because the watcher's thread must not wait for a `look`."""
         threading.Thread(target=self._answer, args=(applier, names), name="sidecar-asked", daemon=True).start()
 
     def _answer(self, applier: ChangeApplier, names: Collection[str]) -> None:
@@ -292,12 +296,12 @@ class LiveUpdate:
             if heard := self._asking.hear(names):
                 fresh = self._bring_in(applier)
                 self._asking.answer(heard, WriterReply(fresh, tuple(self.awaiting_commit())))
-        except Exception:  # the reader then says that it may lack changes
+        except Exception:  # the reader then reports that it may lack changes
             self._log.exception("A process that reads this index could not be answered")
 
     def _look(self, applier: ChangeApplier) -> bool:
-        """Asks the watcher what has happened until now, and git, which may move HEAD before it writes files. Looks over
-        everything if there is no watcher yet. False if what has happened cannot be known in time."""
+        """Notes the changes until now: asks the watcher, and asks git, which may move HEAD before it writes files. If
+        there is no watcher yet, notes EVERYTHING. Returns False if the changes cannot be determined in time."""
         watcher = self._watcher
         if watcher is None:
             applier.add(rescan=[EVERYTHING], now=True)
@@ -314,25 +318,25 @@ class LiveUpdate:
         return changes is not None
 
     def _moved(self, applier: ChangeApplier) -> Checkout | None:
-        """What git says now if it has touched the files since the last look; None if not, as far as the strategy
-        cares."""
+        """Returns the present checkout if git has touched the files since the last look, in a way that matters to the
+        strategy; else None."""
         now, seen = self._files.checkout(), self._seen
         if seen is None or now.head != seen.head:
             return now
         touched = now.index_time != seen.index_time and applier.strategy != "git"
-        # By then the watcher has reported it, and looking over a large workspace takes a second.
+        # After `lag` the watcher has reported it, and a pass over a large workspace takes a second.
         return now if touched and time.time() - now.index_time < self._times.lag else None
 
     def take_in(self, paths: Collection[str]) -> bool:
-        """Applies the changes of these paths, and waits a bounded time. False if they are not in the index after that,
-        or if the strategy leaves them to the next commit."""
+        """Applies the changes of these paths, and waits a bounded time. Returns False if they are not in the index
+        after that, or if the strategy leaves them to the next commit."""
         applier = self._applier
         if applier is None or applier.strategy == "git":
             return False
         applier.add(paths, now=True)
         return applier.flush(self._times.freshness)
 
-    # ------------------------------------------------------------ what a status and a notice say
+    # ------------------------------------------------------------ facts for statuses and notices
 
     @property
     def waits_for_commits(self) -> bool:
@@ -341,10 +345,10 @@ class LiveUpdate:
         return applier is not None and applier.strategy == "git"
 
     def awaiting_commit(self) -> Collection[str]:
-        """The paths whose saved changes waited for the next commit, checkout or merge when they were reported.
+        """Returns the paths whose saved changes waited for the next commit, checkout or merge when they were reported.
 
-        A job may have indexed them since. A process that only reads the index knows the last reply of the one that
-        writes it.
+        A job may have indexed them since. In a process that only reads the index, these come from the last reply of the
+        process that writes it.
         """
         applier = self._applier
         if applier is None:
@@ -352,8 +356,8 @@ class LiveUpdate:
         return applier.awaiting.pending().paths if applier is not None and applier.strategy == "git" else ()
 
     def known_shortfall(self) -> Staleness | None:
-        """What the index lacks if something is known to have changed, is being applied or has failed; else None. Waits
-        for nothing."""
+        """Returns what the index lacks if changes are known, are being applied or have failed; else None. Does not
+        wait."""
         applier = self._applier
         if applier is None:
             return None
@@ -363,12 +367,12 @@ class LiveUpdate:
         return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
-        """The number of paths and folders that are known to have changed, without those that wait for a commit; 0 while
-        live update does not run."""
+        """Returns the number of paths and folders that are known to have changed, without those that wait for a commit;
+        0 while live update is not running."""
         return self._queue.pending().count() if self.running else 0
 
     def shortfall(self) -> Staleness:
-        """What the index lacks; empty while live update does not run."""
+        """Returns what the index lacks; empty while live update is not running."""
         applier, pending = self._applier, self._queue.pending()
         if applier is None:
             return Staleness()
@@ -376,29 +380,31 @@ class LiveUpdate:
 
     @property
     def unread(self) -> str:
-        """One line on what could not be read at the last look; empty if everything could, or if it does not run."""
+        """One line on what could not be read at the last attempt; empty if everything could be, or while live update is
+        not running."""
         applier = self._applier
         return applier.unread if applier is not None else ""
 
     @property
     def running(self) -> bool:
-        """Whether it has been started and not ended since."""
+        """Whether live update has been started and has not ended since."""
         return self._applier is not None
 
     @property
     def settled(self) -> bool:
-        """Whether the watcher has been started, which happens only in a process that stays. False after `end`."""
+        """Whether the watcher has been started, which happens only in a process that does not end soon. False after
+        `end`."""
         return self._watcher is not None
 
     @property
     def watching(self) -> bool:
-        """Whether the watcher runs."""
+        """Whether the watcher is running."""
         watcher = self._watcher
         return watcher is not None and watcher.active
 
     @property
     def note(self) -> str:
-        """One line on what hinders live update; empty if nothing does."""
+        """One line on problems of live update; empty if there are none."""
         watcher, applier = self._watcher, self._applier
         failed = applier.last_error.rstrip(".") if applier is not None else ""
         return one_line(
@@ -411,5 +417,5 @@ _ABOUT_FILES = tuple(one.attribute for one in DECLARATIONS if one.effect == "fil
 
 
 def _about_files(settings: Settings) -> tuple[object, ...]:
-    """The values that decide which files are indexed, and in which collection."""
+    """Returns the values of the settings that decide which files are indexed, and in which collection."""
     return tuple(getattr(settings, name) for name in _ABOUT_FILES)

@@ -1,8 +1,9 @@
-"""The second stage: while one model answers, another one's vectors are made in the background, and then it takes over.
+"""The model upgrade, or second stage: while one model answers, the vectors of a better one are computed in the
+background; then that model takes over.
 
 All vectors go to the embedding cache, so that an interrupted upgrade embeds nothing twice. The index changes in one
-step, by a swap of generations. Not here: which model is chosen (`index/model_selection.py`), embedding
-(`update/backfill.py`), linking (`index/relink.py`).
+step, by a swap of generations. `index/model_selection.py` chooses the model, `update/backfill.py` embeds, and
+`index/relink.py` connects chunks with the new vectors.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ _LOOK_S = 0.1
 _COUNT_S = 2.0
 _CALM_S = 5.0
 _MOST_WAITED_FOR = 100
-"""The most files that are caught up during the swap, while writers have to wait."""
+"""The maximum number of files that are brought up to date during the swap, while writers have to wait."""
 
 
 class ModelUpgrade:
-    """Runs the model upgrade of one workspace, on a thread that exists only while there is something to do."""
+    """Runs the model upgrade of one workspace, on a thread that exists only during an upgrade."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class ModelUpgrade:
         self._began = (0.0, 0)
         self._embedded = 0
         self._now: UpgradeProgress | None = None
-        self._latest: UpgradeProgress | None = None  # of the last run, ended or not
+        self._latest: UpgradeProgress | None = None  # of the last run, whether it has ended or not
         self._counted = (0.0, (0, ""), (0, 0))
 
     # ------------------------------------------------------------ called by other modules
@@ -86,15 +87,16 @@ class ModelUpgrade:
         return thread is not None and thread.is_alive()
 
     def consider(self) -> None:
-        """Starts an upgrade in the background if there is one to do. Cheap. Call it only in a process that stays."""
+        """Starts an upgrade in the background if one is due. Cheap. To be called only in a process that does not end
+        soon."""
         if not self.active and time.monotonic() >= self._not_before:
             with contextlib.suppress(SidecarError):  # `state` reports it
                 self._start()
 
     def finish(self, progress: Progress, cancelled: IsCancelled) -> int:
-        """Runs the upgrade, or waits for the one that is running, at full speed. Returns how many bodies were embedded.
+        """Runs the upgrade at full speed, or waits for the one that is running. Returns how many bodies were embedded.
 
-        Raises Cancelled, ModelLoadFailed and storage errors. Cached vectors stay.
+        Raises Cancelled, ModelLoadFailed and storage errors. Vectors that are already cached stay.
         """
         self._pace.hurry.set()
         try:
@@ -136,7 +138,8 @@ class ModelUpgrade:
             pass
 
     def state(self, generation: Generation) -> UpgradeProgress | None:
-        """How far the upgrade is, even if another process runs it or none does; None if there is nothing to upgrade."""
+        """Returns the progress of the upgrade, even if another process or none is running it; None if there is nothing
+        to upgrade."""
         now = self._now
         if now is not None and self.active:
             return now
@@ -152,7 +155,8 @@ class ModelUpgrade:
     # ------------------------------------------------------------ the thread
 
     def _start(self) -> bool:
-        """Returns False if there is nothing to do or the upgrade is held. Raises ModelLoadFailed."""
+        """Starts the upgrade unless it is running. Returns False if there is nothing to do or the upgrade is held.
+        Raises ModelLoadFailed."""
         with self._lock:
             if self._holds or self.active or self._due() is None:
                 return self.active
@@ -167,7 +171,7 @@ class ModelUpgrade:
         if generation is None or generation.writer is None:
             return None
         model = self._choice.next(generation.model)
-        # The manifest is asked last: every search comes here, and there is seldom an upgrade to do.
+        # The manifest is read last, because every search calls this, and there is seldom an upgrade to do.
         return (generation, model) if model is not None and generation.writer.goes_on else None
 
     def _run(self, stopped: threading.Event) -> None:
@@ -194,7 +198,7 @@ class ModelUpgrade:
             self._activity.changed()
 
     def _upgrade_once(self, generation: Generation, model: ModelFacts, stopped: threading.Event) -> bool:
-        """Returns False if so much changed during the run that it has to be repeated."""
+        """Runs the upgrade once. Returns False if so much changed meanwhile that it has to be repeated."""
 
         def stop() -> bool:
             return stopped.is_set() or self._index.generation is not generation or not self._is_still(model)
@@ -220,7 +224,7 @@ class ModelUpgrade:
             return changed_over
 
     def _make_ready(self, fresh: Generation, stop: IsCancelled) -> None:
-        """Loads what the first search would otherwise wait for, and fills the vector store if searches need it."""
+        """Loads what the first search would have to wait for, and fills the vector store if searches need it."""
         assert fresh.writer is not None
         fresh.writer.store_sync.keep_up()
         while not fresh.writer.store_sync.drain(_LOOK_S):
@@ -233,7 +237,7 @@ class ModelUpgrade:
     def _change_over(self, old: Generation, fresh: Generation, stop: IsCancelled) -> bool:
         """Swaps the generations.
 
-        Returns False, without a swap, if so much is left to do that writers would have to wait long.
+        Returns False, without a swap, if so much work is left that writers would have to wait long.
         """
         assert old.writer is not None
         assert fresh.writer is not None
@@ -250,7 +254,7 @@ class ModelUpgrade:
         return True
 
     def _follow(self, old: Generation, fresh: Generation, stop: IsCancelled, most: int = sys.maxsize) -> int | None:
-        """Applies to `fresh` what was written into `old` since.
+        """Applies to `fresh` the changes that have been written into `old` since it was copied.
 
         Returns the number of files; None, without applying them, if there are more than `most`.
         """
@@ -282,7 +286,7 @@ class ModelUpgrade:
         return Backfill(generation.snapshots, kept, lambda: self._choice.embedder(model), self._parts, self._pace, team)
 
     def _count(self, generation: Generation, model: ModelFacts) -> tuple[int, int]:
-        """The progress, at most two seconds old: counting looks at every chunk."""
+        """Returns the progress, at most two seconds old, because counting reads every chunk."""
         at, about, counted = self._counted
         if about == (generation.number, model.model_id) and time.monotonic() - at < _COUNT_S:
             return counted
@@ -300,7 +304,7 @@ class ModelUpgrade:
                     " Index again to continue."
                 )
             thread.join(_LOOK_S)
-            latest = self._latest  # also where the run has ended since the last look
+            latest = self._latest  # also if the run has ended meanwhile
             if latest is not None:
                 progress(latest.done, latest.total, f"Embedding with {latest.model.partition('@')[0]}")
 

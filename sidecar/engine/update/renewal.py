@@ -1,6 +1,6 @@
 """Builds an index anew beside the current one.
 
-It needs nothing of the current generation, neither the manifest nor the vectors it refers to, so it also repairs a
+It does not use the current generation, neither its manifest nor the vectors that this names, so it also repairs a
 damaged index.
 """
 
@@ -24,10 +24,10 @@ Build: TypeAlias = Callable[[Generation], BuildReport]
 
 
 def up_to_date_or_anew(index: IndexHandle, build: Build, end_live_update: Callable[[], None]) -> BuildReport:
-    """Brings the current generation up to date, or replaces it if it is damaged; the report's `notice` then says so.
+    """Brings the current generation up to date, or replaces it if it is damaged. The report's `notice` then says so.
 
-    The whole manifest is checked, beside the build: most damage lies where nothing is read at the moment. Raises
-    IndexCorrupt if the index is intact but was made for a model that is not the wanted one.
+    The whole manifest is checked while the build runs, because most damage is in parts that the build does not read.
+    Raises IndexCorrupt if the index is intact but was made for another model than the wanted one.
     """
     try:
         generation = index.ready()
@@ -38,7 +38,9 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_live_update: Callab
         return report
     except IndexCorrupt as damage:
         if index.generation is not None:
-            index.check_model(index.generation)  # raises if the model is not the wanted one: a person decides on that
+            index.check_model(
+                index.generation
+            )  # raises for an unwanted model: a person has to decide
         notice = f"{damage.message} The index has been rebuilt; nothing is lost but time."
         report = make_anew(index, build, end_live_update)
         return replace(report, notice=one_line(notice, report.notice))
@@ -49,7 +51,8 @@ def _fault_of(generation: Generation) -> str:
 
 
 def make_anew(index: IndexHandle, build: Build, end_live_update: Callable[[], None]) -> BuildReport:
-    """Builds a generation and swaps it for the current one, which answers until then as far as it can."""
+    """Builds a generation, then replaces the current one by it. Until then the current one answers searches as well as
+    it can."""
     try:
         return _make(index, build, end_live_update)
     except IndexCorrupt:
@@ -64,7 +67,7 @@ def _make(index: IndexHandle, build: Build, end_live_update: Callable[[], None])
 def build_and_swap(
     index: IndexHandle, fresh: Generation, build: Build, end_live_update: Callable[[], None]
 ) -> BuildReport:
-    """Builds a generation that lies beside the current one, then swaps them. Discards it if that fails."""
+    """Builds a generation that exists beside the current one, then swaps them. Drops it if the build fails."""
     try:
         report = build(fresh)
     except BaseException:

@@ -1,4 +1,4 @@
-"""When to look again at what could not be read: soon at first, then less and less often."""
+"""Schedules when to try again what could not be read: soon at first, then less and less often."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST_S = 600.0
 
 
 class Retries:
-    """Names, and when each of them is due. Not thread-safe."""
+    """Names, and when each of them is due. `now` returns seconds of a monotonic clock. Not thread-safe."""
 
     def __init__(self, first_s: float = FIRST_S, now: Callable[[], float] = time.monotonic) -> None:
         self._first_s = first_s
@@ -33,11 +33,11 @@ class Retries:
             self._due[name] = self._now() + self._waits[name]
 
     def wait_s(self) -> float | None:
-        """The seconds until a name is due, 0 if one is; None if there are no names."""
+        """Returns the seconds until a name is due, 0 if one is due now; None if no name is scheduled."""
         return max(0.0, min(self._due.values()) - self._now()) if self._due else None
 
     def take_due(self) -> list[str]:
-        """The names that are due, which are then no longer scheduled."""
+        """Returns the names that are due. They are then no longer scheduled."""
         due = [name for name, at in self._due.items() if at <= self._now()]
         for name in due:
             del self._due[name]

@@ -1,6 +1,7 @@
-"""Whether the files of an answer are still those that were indexed, by their stat: what no event has reported yet.
+"""Checks by their stat whether the files of an answer are still those that were indexed, in order to notice changes
+that no event has reported yet.
 
-It costs some microseconds per file. A file that was only touched is told from a changed one by its digest.
+This takes a few microseconds per file. A file that was only touched is distinguished from a changed one by its digest.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.model.files import Stat
 
 _MOST = 500
-"""At most so many files of an answer are looked at."""
+"""The maximum number of files of an answer that are checked."""
 _MOST_READ = 20
-"""At most so many are read; further ones count as changed."""
+"""The maximum number of files that are read; further ones count as changed."""
 
 
 class ShownFiles:
@@ -28,8 +29,8 @@ class ShownFiles:
         self._files = files
 
     def seem_changed(self, connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, bytes]:
-        """Those of these indexed paths whose file on disk has another stat than the index, or is gone, with the digest
-        of what was indexed. Paths with unsaved text are left out."""
+        """Returns those of these indexed paths whose file on disk is gone or has another stat than in the index, with
+        the SHA-256 of the indexed content. Paths with unsaved text are left out."""
         wanted = [path for path in dict.fromkeys(paths) if path not in self._files.buffers][:_MOST]
         rows = connection.execute(
             "SELECT path, sha256, size, mtime_ns, ctime_ns, inode FROM files"
@@ -40,7 +41,8 @@ class ShownFiles:
         return {path: bytes(digest) for path, digest, *stat in rows if not _has(root, path, Stat(*stat))}
 
     def count_changed(self, seeming: dict[str, bytes]) -> int:
-        """How many of what `seem_changed` returned are gone, or have other bytes than were indexed."""
+        """Returns how many of the files that `seem_changed` returned are gone or have other bytes than the indexed
+        ones."""
         beyond = max(0, len(seeming) - _MOST_READ)
         return beyond + sum(self._digest(path) != digest for path, digest in islice(seeming.items(), _MOST_READ))
 
@@ -53,8 +55,8 @@ class ShownFiles:
 
 
 def count_lacking(connection: sqlite3.Connection, root: str, paths: Collection[str]) -> int:
-    """How many of these paths are files that the index lacks, have another stat than in the index, or are gone and
-    still in it. Beyond some hundred paths, all count."""
+    """Returns how many of these paths are files that the index lacks, have another stat than in the index, or are gone
+    but still in it. Beyond `_MOST` paths, all count."""
     looked_at = list(islice(paths, _MOST))
     rows = connection.execute(
         f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE path IN ({', '.join('?' * len(looked_at))})",
@@ -71,7 +73,7 @@ def _has(root: str, path: str, stat: Stat) -> bool:
     try:
         return Stat.of(os.lstat(f"{root}/{path}")) == stat  # a Path would take ten times as long
     except (FileNotFoundError, NotADirectoryError):
-        # The index has composed names, and the disk may have decomposed ones.
+        # The index has composed names (NFC), and the disk may have decomposed ones.
         return not path.isascii()
     except OSError:
         return True

@@ -1,5 +1,4 @@
-"""How an index stands to the files of its workspace, and the one line that a result carries if it may be stale or
-partial."""
+"""Describes how current and complete an index is, and words the one line in a result that may be stale or partial."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from sidecar.shown import count
 class Staleness:
     """The changes that the index lacks.
 
-    `pending` counts known changes. `looks_over`: the whole workspace is to be looked over. `error`: why the last
+    `pending` counts known changes. `looks_over`: a pass over the whole workspace is to be made. `error`: why the last
     attempt to apply changes failed.
     """
 
@@ -27,10 +26,10 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """The job that runs, with its progress in files; `kind` is empty if none does.
+    """The running job with its progress in files. `kind` is empty if none is running.
 
-    `kind` is create, refresh, rebuild or delete, or update for a look over the whole workspace in the background.
-    `elsewhere`: another process runs it, and its progress is not known.
+    `kind` is create, refresh, rebuild or delete, or update for a pass over the whole workspace in the background.
+    `elsewhere`: another process runs the job, and its progress is not known.
     """
 
     kind: str = ""
@@ -41,7 +40,7 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What could not be read at the last look: one line for a person, and the names to try again.
+    """What could not be read at the last attempt: one line for a person, and the names to try again.
 
     Names are spelled as in the manifest: folders end in `/`, and the whole workspace is `/`.
     """
@@ -52,13 +51,14 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an index stands to the files of its workspace at one moment. Notices and status words come from it alone.
+    """How current and complete an index is at one moment. Notices and the words of a status are made from this alone.
 
     `short` is None if nothing is known to have changed. `reader_reason`: why this process cannot update the index, if
-    that matters for the answer. `moved`: the checkout has moved since the index was last looked over, and this process
-    cannot do that. `changed`: how many of the files shown have changed since they were indexed. `next_commit`: saved
-    changes wait for one; `awaiting`: how many are known to. `unread`: one line on what could not be read. `unapplied`:
-    one sentence on a changed setting that only a rebuild applies. `limit`: the patterns that the index is limited to.
+    that matters for the answer. `moved`: the checkout has moved since the last pass over the whole workspace, and this
+    process cannot make one. `changed`: how many of the shown files have changed since they were indexed. `next_commit`:
+    saved changes wait for the next commit; `awaiting`: how many are known. `unread`: one line on what could not be
+    read. `unapplied`: one sentence on a changed setting that only a rebuild applies. `limit`: the patterns that the
+    index is limited to.
     """
 
     coverage: Coverage
@@ -81,22 +81,22 @@ class Standing:
 
     @property
     def behind(self) -> bool:
-        """Whether the index is known to lack changes of the files, or may lack them."""
+        """Whether the index lacks, or may lack, changes of the files."""
         return self.short is not None or self.moved or self.changed + self.awaiting > 0 or bool(self.reader_reason)
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many files a job that builds has done, and of how many; 0 of 0 while that is not known.
+        """How many files a build has done, and of how many; 0 of 0 while that is not known.
 
-        A build that goes on where one has ended counts what that one has done.
+        A build that continues an earlier one also counts the files of that one.
         """
         if self.job.kind not in ("rebuild", "delete") and self.coverage.lacks("not-read-yet"):
             return self.coverage.indexed, self.coverage.total
         return self.job.done, self.job.total
 
     def notice(self) -> str:
-        """The line that an answer carries if it may be stale or partial, or lacks what a changed setting asks for;
-        else empty."""
+        """Returns the line for an answer that may be stale or partial, or lacks the effect of a changed setting; else
+        empty."""
         state = self._job_notice() if self.builds else self._stale_notice()
         holds = "" if self.builds and self.job.kind != "rebuild" else coverage_notice(self.coverage)
         return one_line(state, self._changed_notice(), holds, self.unread, self.unapplied, limit_notice(self.limit))
@@ -133,7 +133,8 @@ class Standing:
 
 
 def coverage_notice(coverage: Coverage) -> str:
-    """How many of the files that belong in an index it holds, and why others are missing; empty if none are."""
+    """Returns a sentence on how many of the files that belong in an index it has, and why others are missing; empty if
+    none are."""
     ended = " Indexing was cancelled; `create_index` continues it." if coverage.cancelled else ""
     if not coverage.missing:
         return "" if coverage.whole else f"The workspace has not been read as a whole yet; results are partial.{ended}"
@@ -157,7 +158,7 @@ _SAYS: dict[Lack, Callable[[int], str]] = {
 
 
 def stale_notice(short: Staleness) -> str:
-    """The line for a result that lacks changes."""
+    """Returns the line for a result that lacks changes."""
     what = count(short.pending, "changed path") if short.pending else "The latest changes"
     if short.error:
         return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
@@ -168,7 +169,8 @@ def stale_notice(short: Staleness) -> str:
 
 
 def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
-    """One line on what could not be read, from (path, reason) pairs of the manifest; empty if there are none."""
+    """Returns one line on what could not be read, from (path, reason) pairs of the manifest; empty if there are
+    none."""
     if not unread:
         return ""
     path, reason = unread[0]
@@ -178,7 +180,7 @@ def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
 
 
 def limit_notice(limit: PatternLimit | None) -> str:
-    """One line on the patterns that the index is limited to; empty for an index of the whole workspace."""
+    """Returns one line on the patterns that the index is limited to; empty for an index of the whole workspace."""
     if limit is None:
         return ""
     return f"Only {limit.summary} is indexed; `create_index` indexes the whole workspace."

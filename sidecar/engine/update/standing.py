@@ -1,7 +1,7 @@
-"""Tells how an index stands to the files of its workspace: for the notice of an answer, and for a status.
+"""Determines how current and complete an index is, for the notice of an answer and for a status.
 
-It decides nothing itself: what is known comes from the manifest's commit, the queue of changes, the running job, git
-and the process that has the lease.
+The facts come from a commit of the manifest, the queue of changes, the running job, git, and the process that has the
+lease.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sidecar.parts.coverage import read_coverage
 
 
 class Commit(Protocol):
-    """What is read of a snapshot."""
+    """The part of a snapshot that is read here."""
 
     connection: sqlite3.Connection
     memo: Memo
 
 
 class Standings:
-    """Tells the `Standing` of one workspace's index."""
+    """Determines the `Standing` of one workspace's index."""
 
     def __init__(self, files: WorkspaceFiles, index: IndexHandle, live_update: LiveUpdate, activity: Activity) -> None:
         self._files = files
@@ -38,27 +38,28 @@ class Standings:
         self._activity = activity
 
     def of_answer(self, generation: Generation, commit: Commit, fresh: bool) -> Standing:
-        """The standing for an answer from this commit; `fresh`: all changes that were known when it was asked for are
-        in it."""
+        """Returns the standing for an answer from this commit. `fresh`: the commit contains all changes that were known
+        at the time of the request."""
         short = None if fresh else self._live_update.shortfall()
         return self._standing(generation, commit, self._job(), short)
 
     def now(self, generation: Generation, commit: Commit) -> Standing:
-        """The standing at this moment, without waiting for anything."""
+        """Returns the standing at this moment, without waiting for anything."""
         return self._standing(generation, commit, self._job(), self._live_update.known_shortfall())
 
     def _standing(self, generation: Generation, commit: Commit, job: RunningJob, short: Staleness | None) -> Standing:
         reads_only = generation.writer is None
         coverage = commit.memo.get(Coverage, lambda: read_coverage(commit.connection))
         if coverage.cancelled and short is not None and not (short.pending or short.error):
-            short = None  # the look over the whole workspace that is noted is what was cancelled
+            short = None  # the noted pass over the whole workspace is the cancelled one
         if reads_only and (waiting := _dirty(commit.connection)):
             short = Staleness(waiting)
         return Standing(
             coverage=coverage,
             job=job,
             short=short,
-            # Another process keeps this index in step with the files, but not with the text that is unsaved here.
+            # Another process keeps this index up to date with the files, but not with the unsaved text of this
+            # process's editors.
             reader_reason=generation.read_only_reason
             if self._files.buffers or not self._index.kept_up_elsewhere
             else "",
@@ -80,12 +81,12 @@ class Standings:
         return count_lacking(connection, self._files.root, paths) if paths else 0
 
     def _is_elsewhere(self, connection: sqlite3.Connection) -> bool:
-        """Whether git's HEAD is not where it was when the index was last looked over as a whole."""
+        """Whether git's HEAD has moved since the last pass over the whole workspace."""
         row = connection.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
         return row is not None and str(row[0]) != self._files.checkout().head
 
 
 def _dirty(connection: sqlite3.Connection) -> int:
-    """How many changes the process that writes the index has noted and not applied."""
+    """Returns how many changes the process that writes the index has noted and not applied."""
     (count,) = connection.execute("SELECT count(*) FROM dirty WHERE path <> '/'").fetchone()
     return int(count)
