@@ -222,9 +222,7 @@ def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, sub
 def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path, before: Before) -> None:
     order = np.argsort(np.array(taken.chunk_ids, np.int64), kind="stable")
     chunk_ids, file_ids = np.array(taken.chunk_ids, np.int64), np.array(taken.file_ids, np.int64)
-    assert (
-        order == np.arange(len(order))
-    ).all()  # a file's chunks get consecutive ids above all others
+    assert (order == np.arange(len(order))).all()  # a file's chunks get consecutive ids above all others
     terms: list[str] = []
     sizes: list[list[int]] = [[] for _ in COLUMNS]
     with contextlib.ExitStack() as stack:

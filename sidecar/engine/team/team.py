@@ -117,9 +117,7 @@ class TeamSnapshots:
         with self._left_for_later(settled=True), _parts_folder(folder) as parts:
             started = self._take_over(files, parts, chosen, place.name, progress, stop)
             if any(head.base for head in heads):
-                self._sources.bases.keep(
-                    files[0]
-                )  # the base used, or a whole snapshot for later ones
+                self._sources.bases.keep(files[0])  # the base used, or a whole snapshot for later ones
         return started
 
     @contextmanager

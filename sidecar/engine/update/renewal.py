@@ -38,9 +38,7 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_live_update: Callab
         return report
     except IndexCorrupt as damage:
         if index.generation is not None:
-            index.check_model(
-                index.generation
-            )  # raises for an unwanted model: a person has to decide
+            index.check_model(index.generation)  # raises for an unwanted model: a person has to decide
         notice = f"{damage.message} The index has been rebuilt; nothing is lost but time."
         report = make_anew(index, build, end_live_update)
         return replace(report, notice=one_line(notice, report.notice))
