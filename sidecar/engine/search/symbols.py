@@ -45,9 +45,9 @@ class _Wanted:
 def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
     """Returns at most `limit` definitions that match a name. `kinds` restricts them unless it is empty.
 
-    The order is: kind of match (exact, prefix, typo, words), fewer edits, code before headings, exact spelling,
-    shorter names, exported names, outer definitions, path, line. A typo is assumed only if no name equals this one or
-    begins with it. Raises InvalidQuery if the name has no letter or digit.
+    The order is: kind of match (exact, prefix, typo, words), fewer edits, code before headings, exact spelling, shorter
+    names, exported names, outer definitions, path, line. A typo is assumed only if no name equals this one or begins
+    with it. Raises InvalidQuery if the name has no letter or digit.
     """
     wanted = _understand(name)
     found = _found(snapshot, wanted, kinds)

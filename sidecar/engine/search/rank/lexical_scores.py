@@ -41,8 +41,8 @@ _CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class LexicalScores:
-    """Scores of all rows of the snapshot; 0 outside the collection. `chunks`, `chunk_names` and `chunk_cover` have
-    the shape [chunks]; `files`, `bodies` and `body_cover` [files]; `fields` and `field_scores` [FIELDS, files].
+    """Scores of all rows of the snapshot; 0 outside the collection. `chunks`, `chunk_names` and `chunk_cover` have the
+    shape [chunks]; `files`, `bodies` and `body_cover` [files]; `fields` and `field_scores` [FIELDS, files].
 
     - BM25, unbounded: `chunks` of each chunk's body, `bodies` of all bodies of a file, `field_scores` of each field;
       `files` is BM25F of all fields and the body.
