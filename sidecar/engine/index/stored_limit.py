@@ -7,9 +7,9 @@ because it is repaired. While the file cannot be read, nothing is indexed.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from sidecar import shown
@@ -37,33 +37,37 @@ class StoredLimit:
 
         Raises IndexCorrupt if the file cannot be read.
         """
-        # Every answer comes here, and few indexes are limited: the file is looked for first.
-        if self._lifted or self._is_unlimited() or self._directory.current() is None:
+        if self._lifted:
             return None
-        path = self._directory.patterns
         try:
-            version, known = _version(path), self._read
-            if known is not None and known[0] == version:
-                return known[1]
-            stored = read_small_file(path, _MAX_BYTES)
-            if stored is None and os.path.lexists(path):
-                raise ValueError("it is not a regular file")
-            if stored is None or version is None:
-                return None
-            limit = PatternLimit.parsed(stored.decode("utf-8"))
+            found = stat_if_there(self._directory.patterns, follow_links=False)
+            # Every answer comes here, and few indexes are limited: the file is looked for before the index.
+            return None if found is None or self._directory.current() is None else self._stored(found)
         except (OSError, ValueError) as error:
+            if self._directory.current() is None:
+                return None
             raise IndexCorrupt(
-                f"The list of patterns that it is limited to, {shown.place(path)}, cannot be read"
+                f"The list of patterns that it is limited to, {shown.place(self._directory.patterns)}, cannot be read"
                 f" ({shown.reason(error)}). `create_index` indexes the whole workspace."
             ) from error
-        self._read = version, limit
-        return limit
 
-    def _is_unlimited(self) -> bool:
-        """Whether there is no file; False if that cannot be known."""
-        with suppress(OSError):
-            return stat_if_there(self._directory.patterns, follow_links=False) is None
-        return False
+    def _stored(self, found: os.stat_result) -> PatternLimit | None:
+        """Returns the patterns in the file with this stat, which are read once; None if the file has just been removed.
+
+        Raises OSError, and ValueError for a file with any other content.
+        """
+        path, version = self._directory.patterns, (found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._read is not None and self._read[0] == version:
+            return self._read[1]
+        stored = read_small_file(path, _MAX_BYTES)
+        if stored is None:
+            if os.path.lexists(path):
+                raise ValueError("it is not a regular file")
+            return None
+        limit = PatternLimit.parsed(stored.decode("utf-8"))
+        if stat.S_ISREG(found.st_mode):  # the stat of a link does not show whether the file has changed
+            self._read = version, limit
+        return limit
 
     def set(self, limit: PatternLimit) -> None:
         """Limits the index to these patterns, atomically. Raises DiskFull or PermissionDenied."""
@@ -95,9 +99,3 @@ class StoredLimit:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise disk_error(error, path) from error
-
-
-def _version(path: Path) -> _Version | None:
-    """Returns the version of a file; None if it does not exist. Raises OSError."""
-    stat = stat_if_there(path)
-    return None if stat is None else (stat.st_ino, stat.st_size, stat.st_mtime_ns)
