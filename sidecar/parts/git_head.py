@@ -22,7 +22,7 @@ def read_checkout(root: str) -> Checkout:
     if git is None:
         return Checkout("", 0.0)
     stamp = stamp_of(git / "index")
-    return Checkout(hashlib.sha256(repr(_read(git)).encode()).hexdigest()[:16], stamp[1] / 1e9 if stamp else 0.0)
+    return Checkout(hashlib.sha256(repr(_state_of(git)).encode()).hexdigest()[:16], stamp[1] / 1e9 if stamp else 0.0)
 
 
 class GitHead:
@@ -43,16 +43,9 @@ class GitHead:
 
     def moved(self) -> bool:
         """Whether HEAD has moved since the last call. The first call answers True in a repository."""
-        before, self._state = self._state, self.read()
-        return before != self._state
-
-    def read(self) -> tuple[object, ...]:
-        """Returns the text of HEAD and its commit; empty outside of a repository.
-
-        The result includes stamps of its log and reference table, because the commit may not be in a file of its own.
-        """
         git = self.git_folder()
-        return () if git is None else _read(git)
+        before, self._state = self._state, () if git is None else _state_of(git)
+        return before != self._state
 
     def git_folder(self) -> Path | None:
         """Returns the git folder of the root or of the nearest folder above that has one, with links resolved; None if
@@ -71,8 +64,11 @@ def _and_above(root: str) -> tuple[Path, ...]:
     return (Path(root), *Path(root).parents)
 
 
-def _read(git: Path) -> tuple[object, ...]:
-    """See `GitHead.read`, of a git folder."""
+def _state_of(git: Path) -> tuple[object, ...]:
+    """Returns the text of HEAD in a git folder, and its commit.
+
+    The result includes stamps of its log and reference table, because the commit may not be in a file of its own.
+    """
     head = _text(git / "HEAD")
     common = git / (_text(git / "commondir") or ".")
     commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
