@@ -1,4 +1,5 @@
-"""Reads small files that others write and that affect sidecar: ignore rules, settings, git's own files."""
+"""Reads small files that others write and that affect sidecar (ignore rules, settings, git's own files), and replaces
+small files atomically."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import errno
 import os
 import stat as modes
 import time
+from pathlib import Path
 from typing import TypeAlias
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -42,6 +44,27 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
+
+
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Replaces a file atomically, so that no reader sees a part of it, or creates it. `mode` has its permissions.
+
+    Raises OSError. The file then stays as it was, and nothing else is left in its folder, which must exist.
+    """
+    import tempfile  # slow to import, and most processes write no such file
+
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    made = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        made.chmod(mode)
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
 
 
 Look: TypeAlias = tuple[int, int, int, int]

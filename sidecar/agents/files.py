@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from sidecar import shown
 from sidecar.agents.damaged import NotChanged
 from sidecar.errors import PermissionDenied
-from sidecar.small_files import TooLarge, read_small_file
+from sidecar.small_files import TooLarge, read_small_file, replace_file
 
 _MOST = 64_000_000
 
@@ -43,7 +42,7 @@ def write(path: Path, text: str) -> str:
         if not made and not os.access(real, os.W_OK):
             raise PermissionError(None, "it is read-only")
         real.parent.mkdir(parents=True, exist_ok=True)
-        _replace(real, text.encode("utf-8"), mode)
+        replace_file(real, text.encode("utf-8"), mode)
     except OSError as error:
         raise PermissionDenied(
             f"{shown.place(path)} cannot be written: {error.strerror or error}. Nothing was changed."
@@ -62,20 +61,6 @@ def delete(path: Path, made: str) -> None:
             folder.rmdir()
     except OSError as error:
         raise PermissionDenied(f"{shown.place(path)} cannot be deleted: {error.strerror or error}.") from error
-
-
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _umask() -> int:

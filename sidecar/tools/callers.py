@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from sidecar import shown
 from sidecar.errors import ConfigInvalid, InvalidParams, PermissionDenied, disk_error
 from sidecar.lock_file import LockFile
 from sidecar.settings.home import data_home
-from sidecar.small_files import TooLarge, read_small_file
+from sidecar.small_files import TooLarge, read_small_file, replace_file
 from sidecar.tools.spec import ToolSpec
 
 PREFIX = "sct_"
@@ -157,17 +156,7 @@ class CallerList:
         """Replaces the file atomically, so that no reader sees a part of it."""
         text = json.dumps({"version": 1, "callers": [asdict(caller) for caller in callers]}, indent=2) + "\n"
         try:
-            descriptor, made = tempfile.mkstemp(prefix=".callers-", dir=self.path.parent)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                    file.write(text)
-                    file.flush()
-                    os.fsync(descriptor)
-                Path(made).chmod(_PRIVATE)
-                Path(made).replace(self.path)
-            except BaseException:
-                Path(made).unlink(missing_ok=True)
-                raise
+            replace_file(self.path, text.encode(), _PRIVATE)
         except OSError as error:
             raise disk_error(error, self.path) from error
         self._state = None
