@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.postings import (
     MERGE_FACTOR,
     MOST_TERMS,
-    Postings,
     merge_segments,
     most_telling,
     read_bodies,
@@ -26,66 +24,7 @@ from sidecar.parts.lexical.postings import (
     read_postings,
 )
 from tests.examples import examples
-
-Snapshot = dict[str, list[list[tuple[int, int]]]]
-
-
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(":memory:")
-    prepare(connection)
-    yield connection
-    connection.close()
-
-
-def prepare(connection: sqlite3.Connection) -> None:
-    """The ids of the manifest's tables are what decides who is alive."""
-    connection.execute("CREATE TABLE files(id INTEGER PRIMARY KEY)")
-    connection.execute("CREATE TABLE chunks(id INTEGER PRIMARY KEY, file_id INTEGER)")
-    LexicalIndex().create_tables(connection)
-
-
-def write(connection: sqlite3.Connection, *texts: str, path: str = "src/thing.py") -> list[int]:
-    """One segment with one file of one chunk per text; returns the file ids, which are the chunk ids too."""
-    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
-    (seen,) = connection.execute("SELECT coalesce(max(file_id), 0) FROM definitions").fetchone()
-    ids = list(range(max(last, seen) + 1, max(last, seen) + 1 + len(texts)))
-    entries = []
-    for i, text in zip(ids, texts, strict=True):
-        connection.execute("INSERT INTO files VALUES(?)", (i,))
-        connection.execute("INSERT INTO chunks VALUES(?, ?)", (i, i))
-        parsed = ParsedFile(
-            "python", "lines", (Chunk(1, 1, text, "code"),), (Definition(f"name{i}", "function", 1, 1),)
-        )
-        entries.append((i, [i], analyse(path, parsed)))
-    LexicalIndex().write_segment(connection, entries)
-    return ids
-
-
-def remove(connection: sqlite3.Connection, *ids: int) -> None:
-    for i in ids:
-        connection.execute("DELETE FROM files WHERE id = ?", (i,))
-        connection.execute("DELETE FROM chunks WHERE file_id = ?", (i,))
-    LexicalIndex().forget_files(connection, ids)
-
-
-def alive_content(connection: sqlite3.Connection, *terms: str) -> Snapshot:
-    """Per term the living (id, count) pairs of bodies, names and fields."""
-    alive = {row[0] for row in connection.execute("SELECT id FROM files")}
-    found = read_postings(connection, terms)
-    return {
-        term: [
-            sorted((i, n) for i, n in _of_place(part, place) if i // size in alive)
-            for part, size in ((found.bodies, 1), (found.names, 1), (found.fields, FIELDS))
-        ]
-        for place, term in enumerate(terms)
-    }
-
-
-def _of_place(postings: Postings, place: int) -> list[tuple[int, int]]:
-    """Ids and counts of one term."""
-    here = postings.places == place
-    return list(zip(postings.ids[here].tolist(), postings.tfs[here].tolist(), strict=True))
+from tests.parts.lexical_tables import STEMS, alive_content, of_place, prepare, remove, segments, write
 
 
 def chunks_with(connection: sqlite3.Connection, term: str) -> list[int]:
@@ -98,11 +37,6 @@ def is_known(connection: sqlite3.Connection, term: str) -> bool:
     """Whether it stands anywhere, dead or alive."""
     found = read_postings(connection, [term])
     return any(len(part.ids) for part in (found.bodies, found.names, found.fields))
-
-
-def segments(connection: sqlite3.Connection) -> int:
-    (number,) = connection.execute("SELECT count(*) FROM lexical_segments").fetchone()
-    return int(number)
 
 
 @given(st.lists(st.lists(st.integers(0, 2**40), min_size=1, unique=True), min_size=1))
@@ -142,13 +76,13 @@ def test_fields_say_where_a_file_mentions_a_word(connection: sqlite3.Connection)
     LexicalIndex().write_segment(connection, [(5, [50], analyse("net/listener.py", parsed))])
     terms = ["socket", "port", "caller", "listen", "net"]
     found = read_postings(connection, terms)
-    fields = {term: {Field(i % FIELDS) for i, _ in _of_place(found.fields, place)} for place, term in enumerate(terms)}
+    fields = {term: {Field(i % FIELDS) for i, _ in of_place(found.fields, place)} for place, term in enumerate(terms)}
     assert fields["socket"] == {Field.NAMES, Field.SIGNATURES, Field.HEAD}
     assert fields["port"] == {Field.SIGNATURES, Field.HEAD}
     assert fields["caller"] == {Field.COMMENTS}
     assert fields["net"] == {Field.PATH, Field.DIRECTORIES, Field.HEAD}
-    assert [i for i, _ in _of_place(found.names, terms.index("socket"))] == [50]
-    assert _of_place(found.names, terms.index("port")) == []
+    assert [i for i, _ in of_place(found.names, terms.index("socket"))] == [50]
+    assert of_place(found.names, terms.index("port")) == []
 
 
 def test_a_removed_file_is_dead_at_once_and_gone_after_a_merge(connection: sqlite3.Connection) -> None:
@@ -210,7 +144,6 @@ def test_an_index_that_is_mostly_dead_is_written_anew(connection: sqlite3.Connec
 
 WORDS = st.lists(st.sampled_from("alpha beta gamma delta epsilon".split()), min_size=1, max_size=8).map(" ".join)
 STEPS = st.tuples(st.sampled_from(["put", "remove", "merge"]), st.lists(WORDS, min_size=1, max_size=3))
-STEMS = ("alpha", "beta", "gamma", "delta", "epsilon")
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecar.parts.lexical.postings import FEW_SEGMENTS, merge_segments, read_lengths
 from sidecar.parts.lexical.rest_merge import RestMerge
 from tests.examples import examples
-from tests.parts.test_lexical_postings import STEMS, alive_content, prepare, remove, segments, write
+from tests.parts.lexical_tables import STEMS, alive_content, prepare, remove, segments, write
 
 _ONE_ROW = 1
-
-
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(":memory:")
-    prepare(connection)
-    yield connection
-    connection.close()
 
 
 def finish(connection: sqlite3.Connection, merge: RestMerge) -> int:
