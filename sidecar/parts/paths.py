@@ -1,4 +1,4 @@
-"""The normal form of a root folder, and relative paths that stay inside it. Re-exports the globs of `globs`.
+"""The normal form of a root folder, and relative paths that stay inside it.
 
 Which paths are indexed is decided in `ignore` and `walk`.
 """
@@ -12,19 +12,6 @@ import unicodedata
 from pathlib import Path
 
 from sidecar import errors, shown
-from sidecar.parts.globs import check_glob, compile_glob
-
-__all__ = [
-    "check_glob",
-    "compile_glob",
-    "disk_path",
-    "find_project_root",
-    "index_id",
-    "normalise_root",
-    "path_here",
-    "relative_path",
-    "storable",
-]
 
 PROJECT_MARKERS = (".git", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 """Names that mark the folder that holds them as a project's root."""
@@ -49,8 +36,8 @@ def path_here(text: str) -> str:
         return os.path.realpath(Path(text).expanduser())
     except (OSError, RuntimeError) as error:
         raise errors.WorkspaceNotFound(
-            f"{shown.place(text)} means nothing here: the current folder does not exist any more, or nobody knows the "
-            "home folder. Give an absolute path."
+            f"{shown.place(text)} cannot be resolved: the current folder no longer exists, or the home folder is unknown."
+            " Give an absolute path."
         ) from error
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar import errors
+from sidecar.parts.globs import compile_glob
 from sidecar.parts.paths import (
-    compile_glob,
     disk_path,
     find_project_root,
     index_id,
