@@ -36,8 +36,8 @@ def path_here(text: str) -> str:
         return os.path.realpath(Path(text).expanduser())
     except (OSError, RuntimeError) as error:
         raise errors.WorkspaceNotFound(
-            f"{shown.place(text)} cannot be resolved: the current folder no longer exists, or the home folder is unknown."
-            " Give an absolute path."
+            f"{shown.place(text)} cannot be resolved: the current folder no longer exists, or the home folder"
+            " is unknown. Give an absolute path."
         ) from error
 
 
