@@ -253,7 +253,7 @@ def test_a_store_that_is_damaged_is_filled_again_without_the_model(project: Proj
 def test_the_log_says_of_a_store_that_is_filled_again_what_is_the_matter_and_no_more(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    why = "The vector store's files hold 3 vectors, 2 of them deleted. It is filled again from the kept vectors."
+    why = "The vector store's files hold 3 vectors, 2 of them deleted. It is filled again from the vectors kept here."
     wasteful = iter([True])
 
     class Wasteful(InMemoryStore):

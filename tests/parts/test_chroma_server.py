@@ -260,7 +260,7 @@ def test_a_collection_that_ends_the_server_whenever_it_is_read_is_noticed_and_ma
         assert server.start_if_it_ended()
         second = lost(store)
         assert second.facts.get("rebuild"), second
-        assert "ends whenever it reads what it held for this index; that is made anew" in second.detail
+        assert "ends whenever it reads what it held for this index; its collection is replaced" in second.detail
         assert server.start_if_it_ended()
         store.discard()
         fill(store, vectors)

@@ -144,7 +144,7 @@ class SentRows:
                 yield
         except (IndexCorrupt, ValueError, TypeError) as error:
             raise StoreFailed(
-                f"What was noted about a Chroma server is damaged ({shown.reason(error)}). It is noted again.",
+                f"The record of what a Chroma server holds is damaged ({shown.reason(error)}). It is written again.",
                 rebuild=True,
             ) from error
 

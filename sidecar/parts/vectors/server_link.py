@@ -204,9 +204,9 @@ class ServerLink:
         if meaning != "lost":
             self._condemned.update(header["identities"].values())
         what = {
-            "damaged": f"can no longer read what it held for this index ({said}); that is made anew",
-            "mismatch": f"holds vectors of another dimension ({said}); they are made anew",
-            "broken off": "ends whenever it reads what it held for this index; that is made anew",
+            "damaged": f"can no longer read what it held for this index ({said}); its collection is replaced",
+            "mismatch": f"holds vectors of another dimension ({said}); its collection is replaced",
+            "broken off": "ends whenever it reads what it held for this index; its collection is replaced",
             "lost": "has lost what it held for this index",
         }[meaning]
         return self.refilled(what)
@@ -225,7 +225,9 @@ class ServerLink:
     def refilled(self, what: str) -> StoreFailed:
         """Returns the error about a server that has to be filled again."""
         where = shown.reason(self._server.address.url)
-        return StoreFailed(f"The Chroma server at {where} {what}. It is filled from the kept vectors.", rebuild=True)
+        return StoreFailed(
+            f"The Chroma server at {where} {what}. It is filled from the vectors kept here.", rebuild=True
+        )
 
     def _away(self, why: str, *, again: bool = True, busy: bool = False) -> StoreFailed:
         """Returns the error about a server that cannot be asked now."""

@@ -27,7 +27,7 @@ def damaged(why: str) -> StoreFailed:
 
 def to_be_refilled(why: str) -> StoreFailed:
     """Returns the error about a store that has to be filled again."""
-    return StoreFailed(f"The vector store{why}. It is filled again from the kept vectors.", rebuild=True)
+    return StoreFailed(f"The vector store{why}. It is filled again from the vectors kept here.", rebuild=True)
 
 
 class Turns:
