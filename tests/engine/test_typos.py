@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +68,24 @@ def test_a_short_name_has_no_typos_and_a_longer_one_as_many_as_two(index: SmallI
     assert found(index, "abi") == []
     assert found(index, "redaablr") == [("readable", "typo")]
     assert found(index, "rdaablr") == []
+
+
+def test_names_follow_the_index_as_files_come_change_and_go(tmp_path: Path) -> None:
+    with small_index(tmp_path, FILES) as index:
+        assert found(index, "APIRoutr")[0] == ("APIRouter", "typo")
+        index.put({"src/later.py": "def invalidate_session(user):\n    return user\n"})
+        assert found(index, "invalidate_sesion")[0] == ("invalidate_session", "typo")
+        index.put({"src/routing.py": "class APIRunner:\n    pass\n"})
+        assert ("APIRouter", "typo") not in found(index, "APIRoutr")
+        index.remove("src/later.py")
+        assert found(index, "invalidate_sesion") == []
+        assert index.search("invalidate_sesion").notice == ""
+
+
+def test_a_name_that_only_many_changes_ago_was_known_is_not_offered(tmp_path: Path) -> None:
+    with small_index(tmp_path, FILES) as index:
+        for number in range(3):
+            names = "".join(f"def step{number}_{i:05}(value):\n    return value\n" for i in range(5_000))
+            index.put({"src/steps.py": names})
+            assert found(index, f"step{number}_x0007")[0][1] == "typo"
+        assert ("step0_00070", "typo") not in found(index, "step0_x0070")

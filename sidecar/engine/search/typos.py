@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from sidecar.engine.search.name_table import NameTable, name_table
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.source import SearchedSnapshot
-from sidecar.parts.lexical.definitions import DefinitionRow, defined_names, find_definitions
+from sidecar.parts.lexical.definitions import (
+    DefinitionRow,
+    defined_names,
+    find_definitions,
+    newest_defining_file,
+)
 from sidecar.parts.lexical.postings import read_bodies
 from sidecar.parts.lexical.tokens import fold_name, whole_term
 
@@ -15,25 +23,53 @@ _SHORTEST = 4
 _LONG = 8
 _LONGEST_QUERY = 200
 _MOST = 20
+_MOST_READ = 100
+"""More than are returned, because some may have been removed from the index."""
+_FEW = 10_000
 
 
-class _Names(tuple[str, ...]):
-    """The distinct folded names that an index defines."""
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The folded names that an index defines or has defined, from files up to the id `newest_file`. `read` of them were
+    read at once; the others have been added since."""
 
-    __slots__ = ()
+    table: NameTable
+    newest_file: int
+    read: int
 
 
 def mistyped(snapshot: SearchedSnapshot, folded: str) -> list[str]:
     """Returns the defined names, folded, that are closest to this one, best first: at most one edit away, or two for a
-    name of eight or more letters. An edit adds, drops or replaces a letter, or swaps two adjacent ones. Reads all
-    names."""
+    name of eight or more letters. An edit adds, drops or replaces a letter, or swaps two adjacent ones. Reads all names,
+    or those of new files if they have been read for an earlier commit."""
     if len(folded) < _SHORTEST:
         return []
     # Imported here, because most searches do not need it, and the start must stay fast.
     from sidecar.parts.fuzzy import closest
 
-    names = snapshot.memo.get(_Names, lambda: _Names(defined_names(snapshot.connection)))
-    return closest(folded, names, 1 if len(folded) < _LONG else 2, _MOST)
+    edits = 1 if len(folded) < _LONG else 2
+    names = snapshot.memo.carried(_Names, lambda known: _read_names(snapshot.connection, known))
+    likely = names.table.near(folded, edits)
+    near = closest(folded, likely, edits, _MOST_READ)
+    defined = frozenset(row.folded for row in find_definitions(snapshot.connection, near))
+    return [name for name in near if name in defined][:_MOST]
+
+
+def _read_names(connection: sqlite3.Connection, known: _Names | None) -> _Names:
+    """Returns the names of this commit. The names of removed files stay in what is `known`, and changed files add
+    theirs again; if more than a third are of that kind, all names are read anew."""
+    newest = newest_defining_file(connection)
+    if known is None or newest < known.newest_file:
+        return _all_names(connection, newest)
+    table = known.table.with_more(defined_names(connection, known.newest_file))
+    if len(table) > known.read * 3 // 2 + _FEW:
+        return _all_names(connection, newest)
+    return _Names(table, newest, known.read)
+
+
+def _all_names(connection: sqlite3.Connection, newest: int) -> _Names:
+    table = name_table(defined_names(connection))
+    return _Names(table, newest, len(table))
 
 
 def corrected(snapshot: SearchedSnapshot, query: Query) -> tuple[Query, str]:

@@ -109,9 +109,17 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
     return rows
 
 
-def defined_names(connection: sqlite3.Connection) -> list[str]:
-    """Returns the distinct folded names of all definitions, in alphabetical order."""
-    return [name for (name,) in connection.execute("SELECT DISTINCT folded FROM definitions ORDER BY folded")]
+def defined_names(connection: sqlite3.Connection, after: int = 0) -> Iterator[str]:
+    """Yields the distinct folded names of all definitions, or of those in files with an id above `after`, one by one."""
+    chosen = "WHERE file_id > ? " if after else ""
+    rows = connection.execute(f"SELECT DISTINCT folded FROM definitions {chosen}", [after] if after else [])
+    return (name for (name,) in rows)
+
+
+def newest_defining_file(connection: sqlite3.Connection) -> int:
+    """Returns the highest id of a file that defines a name; 0 if none does."""
+    (highest,) = connection.execute("SELECT max(file_id) FROM definitions").fetchone()
+    return int(highest or 0)
 
 
 def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
