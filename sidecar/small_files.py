@@ -36,9 +36,13 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
         raise
     with os.fdopen(descriptor, "rb") as file:
         # The path may name something else than at the time of the stat.
-        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not modes.S_ISREG(found.st_mode):
             return None
-        content = file.read(most + 1)
+        expected = min(most, found.st_size)
+        content = file.read(expected + 1)
+        if len(content) > expected:  # it has grown, or is a file of the kernel's, whose size is 0
+            content += file.read(most - expected)
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
