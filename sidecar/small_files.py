@@ -6,7 +6,7 @@ import errno
 import os
 import stat as modes
 import time
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
@@ -39,13 +39,17 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
         found = os.fstat(descriptor)
         if not modes.S_ISREG(found.st_mode):
             return None
-        expected = min(most, found.st_size)
-        content = file.read(expected + 1)
-        if len(content) > expected:  # it has grown, or is a file of the kernel's, whose size is 0
-            content += file.read(most - expected)
+        content = _read(file, min(most, found.st_size), most)
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
+
+
+def _read(file: BinaryIO, expected: int, most: int) -> bytes:
+    """The content, as far as it has no more than `most` + 1 bytes. Python makes space for what is asked for at once."""
+    content = file.read(expected + 1)
+    grown = len(content) > expected  # or a file of the kernel's, whose size is 0
+    return content + file.read(most - expected) if grown else content
 
 
 Look: TypeAlias = tuple[int, int, int, int]

@@ -26,7 +26,7 @@ MAX_ENTRIES = 1_000_000
 """An index with more is not believed: reading them takes Python a second or two. Chromium's has 450,000."""
 _MAX_NAME = 4096
 """Bytes of a path, as many as the system takes. Each entry of version 4 may add to the name before it: 100,000 of them
-made names of 5 GB.
+have names of 5 GB.
 """
 _HEADER = struct.Struct(">4sLL")
 _ENTRY = struct.Struct(">10L20sH")

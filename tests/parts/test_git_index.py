@@ -56,7 +56,7 @@ def test_the_entries_of_other_paths_take_no_memory(tmp_path: Path) -> None:
 
 
 def test_names_that_grow_with_every_entry_are_not_believed(tmp_path: Path) -> None:
-    """100,000 such entries, 6 MB, took 5 GB."""
+    """100,000 such entries, 6 MB, have names of 5 GB."""
     size = index(tmp_path, 4, [entry(b"a.py", 4), *(entry(b"x", 4) for _ in range(10_000))])
     assert peak(tmp_path) < 3 * size
     assert unmodified(str(tmp_path), FILES) == set()
