@@ -8,7 +8,7 @@ import os
 import stat as modes
 import time
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
@@ -38,9 +38,10 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
         raise
     with os.fdopen(descriptor, "rb") as file:
         # The path may name something else than at the time of the stat.
-        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not modes.S_ISREG(found.st_mode):
             return None
-        content = file.read(most + 1)
+        content = _read(file, min(most, found.st_size), most)
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
@@ -65,6 +66,13 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
     except BaseException:
         made.unlink(missing_ok=True)
         raise
+
+
+def _read(file: BinaryIO, expected: int, most: int) -> bytes:
+    """Returns the content, of at most `most` + 1 bytes. Python allocates at once what it is asked to read."""
+    content = file.read(expected + 1)
+    grown = len(content) > expected  # or a file of the kernel's, whose size is 0
+    return content + file.read(most - expected) if grown else content
 
 
 Look: TypeAlias = tuple[int, int, int, int]

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from sidecar.parts.classify import MAX_ATTRIBUTE_LINES
+from sidecar.parts.pattern_index import MAX_PATTERNS
+
 SIZE = 99_000
 """Bytes of a file: just below what was once held harmless enough for the process that everybody shares."""
 _WIDTH = 80
@@ -58,15 +61,18 @@ RULES = (
     *("!{}.py", "?{}?", "module_{}.p", "src/part1/module_{}.pyx", "**/part{}*/**"),
 )
 """Lines, of which each has a number of its own."""
+FAR_TOO_MANY = 100_000
 
 
-def hostile_rules(lines: int = 100_000) -> Iterator[HostileFile]:
-    """Files of rules of that many lines; `language` is the name that makes one a file of rules."""
+def hostile_rules() -> Iterator[HostileFile]:
+    """Files of as many rules as are applied, and of far more; `language` is the name that makes one a file of rules."""
     for name in RULES_FILES:
-        end = " linguist-generated\n" if name == ".gitattributes" else "\n"
-        for rule in RULES:
-            text = "".join(rule.format(number) + end for number in range(lines))
-            yield HostileFile(name, rule, rule, text.encode())
+        of_attributes = name == ".gitattributes"
+        end = " linguist-generated\n" if of_attributes else "\n"
+        for lines in (MAX_ATTRIBUTE_LINES if of_attributes else MAX_PATTERNS, FAR_TOO_MANY):
+            for rule in RULES:
+                text = "".join(rule.format(number) + end for number in range(lines))
+                yield HostileFile(name, rule, f"{lines:,} times {rule}", text.encode())
 
 
 def _filled(unit: str, size: int, end: str = "\n") -> bytes:

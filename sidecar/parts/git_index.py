@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from sidecar.model.files import IndexedBlob, Stat
@@ -22,7 +22,13 @@ from sidecar.parts.git_places import git_folder, repository_above
 from sidecar.parts.paths import normalise_root
 from sidecar.small_files import TooLarge, read_small_file
 
-MAX_INDEX_BYTES = 256 * 1024 * 1024
+MAX_INDEX_BYTES = 128 * 1024 * 1024
+MAX_ENTRIES = 1_000_000
+"""An index with more is not believed: reading them takes Python a second or two. Chromium's has 450,000."""
+_MAX_NAME = 4096
+"""Bytes of a path, as many as the system takes. Each entry of version 4 may add to the name before it: 100,000 of them
+have names of 5 GB.
+"""
 _HEADER = struct.Struct(">4sLL")
 _ENTRY = struct.Struct(">10L20sH")
 _CHECKSUM = 20
@@ -63,9 +69,9 @@ def _unmodified(root: str, files: Mapping[str, IndexedBlob]) -> set[str]:
     place = folder / "index"
     written = place.stat().st_mtime_ns
     same = set()
-    for name, noted, blob in _entries(read_small_file(place, MAX_INDEX_BYTES) or b""):
-        path = wanted.get(name)
-        if path is not None and files[path].blob == blob and _is_of(noted, files[path].stat, written):
+    for name, noted, blob in _entries(read_small_file(place, MAX_INDEX_BYTES) or b"", wanted):
+        path = wanted[name]
+        if files[path].blob == blob and _is_of(noted, files[path].stat, written):
             same.add(path)
     conversions = Conversions(tree, folder)
     return {path for path in same if not conversions.may_convert(prefix + path)}
@@ -84,23 +90,25 @@ def _is_of(noted: tuple[int, ...], stat: Stat, written: int) -> bool:
     )
 
 
-def _entries(raw: bytes) -> Iterator[_Entry]:
-    """Returns the entries that git compared with the working tree. Raises ValueError, IndexError or struct.error if the
-    bytes are not a whole index; all of it is checked before the first entry is returned."""
+def _entries(raw: bytes, wanted: Container[bytes]) -> Iterator[_Entry]:
+    """Returns the entries of the wanted paths that git compared with the working tree. Raises ValueError, IndexError or
+    struct.error if the bytes are not a whole index; all of it is checked before the first entry is returned."""
     signature, version, count = _HEADER.unpack_from(raw)
     if signature != b"DIRC" or version not in (2, 3, _PREFIXES_SHARED):
         raise ValueError("no index of a known version")
+    if count > MAX_ENTRIES:
+        raise ValueError(f"more than {MAX_ENTRIES:,} entries")
     stated = raw[-_CHECKSUM:]
-    if stated not in (_WITHOUT_CHECKSUM, hashlib.sha1(raw[:-_CHECKSUM], usedforsecurity=False).digest()):
+    if stated not in (_WITHOUT_CHECKSUM, hashlib.sha1(memoryview(raw)[:-_CHECKSUM], usedforsecurity=False).digest()):
         raise ValueError("torn, damaged, or with ids of another kind")
-    entries, end = _parse(raw, version, count)
+    entries, end = _parse(raw, version, count, wanted)
     if _is_split(raw, end):
         raise ValueError("most of its entries are in another file")
     return iter(entries)
 
 
-def _parse(raw: bytes, version: int, count: int) -> tuple[list[_Entry], int]:
-    """Returns the entries that git compared, and the position after the last entry."""
+def _parse(raw: bytes, version: int, count: int, wanted: Container[bytes]) -> tuple[list[_Entry], int]:
+    """Returns the entries of the wanted paths, and the position after the last entry of all."""
     entries: list[_Entry] = []
     at, name = _HEADER.size, b""
     for _ in range(count):
@@ -117,7 +125,9 @@ def _parse(raw: bytes, version: int, count: int) -> tuple[list[_Entry], int]:
         else:
             stop = raw.index(0, start)
             name, at = raw[start:stop], at + (stop - at + 8) // 8 * 8
-        if not flags & (_ASSUMED | _STAGE) and not more & _NOT_COMPARED:
+        if len(name) > _MAX_NAME:
+            raise ValueError(f"a path of more than {_MAX_NAME:,} bytes")
+        if name in wanted and not flags & (_ASSUMED | _STAGE) and not more & _NOT_COMPARED:
             entries.append((name, tuple(noted), blob))
     return entries, at
 

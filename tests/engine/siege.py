@@ -196,6 +196,8 @@ def _computed(started: Started) -> float:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
     for process in started:
+        if process.poll() is not None:  # its number may be another program's by now
+            continue
         with contextlib.suppress(OSError):  # it may end, and be counted above the next time
             fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
             seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

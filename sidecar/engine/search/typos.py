@@ -40,8 +40,8 @@ class _Names:
 
 def mistyped(snapshot: SearchedSnapshot, folded: str) -> list[str]:
     """Returns the defined names, folded, that are closest to this one, best first: at most one edit away, or two for a
-    name of eight or more letters. An edit adds, drops or replaces a letter, or swaps two adjacent ones. Reads all names,
-    or those of new files if they have been read for an earlier commit."""
+    name of eight or more letters. An edit adds, drops or replaces a letter, or swaps two adjacent ones. Reads all
+    names, or those of new files if all have been read before."""
     if len(folded) < _SHORTEST:
         return []
     # Imported here, because most searches do not need it, and the start must stay fast.

@@ -110,7 +110,7 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
 
 
 def defined_names(connection: sqlite3.Connection, after: int = 0) -> Iterator[str]:
-    """Yields the distinct folded names of all definitions, or of those in files with an id above `after`, one by one."""
+    """Yields the distinct folded names of all definitions, or of those in files with an id above `after`."""
     chosen = "WHERE file_id > ? " if after else ""
     rows = connection.execute(f"SELECT DISTINCT folded FROM definitions {chosen}", [after] if after else [])
     return (name for (name,) in rows)
