@@ -81,7 +81,6 @@ def _start_empty(progress: Progress, stop: IsCancelled) -> tuple[None, str]:
     return None, ""
 
 
-
 class WorkspaceModels(Protocol):
     """The models that the workspaces of a process share; see `models.loader.Models`."""
 
@@ -193,9 +192,7 @@ class IndexedWorkspace:
         report = self._first_stage(progress, cancelled, whole, start)
         return replace(report, upgraded=self._upgrade.finish(progress, cancelled))
 
-    def _first_stage(
-        self, progress: Progress, cancelled: IsCancelled, whole: bool, start: _Start
-    ) -> BuildReport:
+    def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool, start: _Start) -> BuildReport:
         with (
             self._only_job("refresh" if self._index.exists() else "create"),
             self._jobs.fair_slots.taking(cancelled) as stop,
