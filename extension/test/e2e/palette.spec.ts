@@ -48,9 +48,7 @@ test("typing on after a pause opens nothing in the editor, however often answers
   expect(["Ln 7", `Ln ${line}`]).toEqual(expect.arrayContaining(await linesShown(window)));
 });
 
-test("Enter before what is typed is answered opens no row of the answer before, and repeats no earlier search", async ({
-  window,
-}) => {
+test("Enter before what is typed has been answered opens no row of the answer before", async ({ window }) => {
   await window.search(QUESTION);
   await window.editor.whileHeld(async () => {
     await window.typesOn(" gzip");
@@ -58,19 +56,8 @@ test("Enter before what is typed is answered opens no row of the answer before, 
     await expect(window.input).toHaveValue(`${QUESTION} gzip`);
   });
   await window.answeredWith("gzip");
-  await window.input.fill("");
-  await expect(window.row(0)).toContainText(QUESTION);
-  await window.editor.whileHeld(async () => {
-    await window.typesOn("parse cookies");
-    await window.page.keyboard.press("Enter");
-    await expect(window.input).toHaveValue("parse cookies");
-  });
-  await window.answeredWith("cookie");
-  await expect(window.input).toHaveValue("parse cookies");
+  await expect(window.input).toHaveValue(`${QUESTION} gzip`);
   await expect(window.page.locator(".tabs-container").getByRole("tab")).toHaveCount(0);
-  const { file } = await window.placeOf(0);
-  await window.page.keyboard.press("Enter");
-  await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
 });
 
 test("typing on after moving to a row opens no other row", async ({ window }) => {

@@ -14,8 +14,6 @@ test.use({ editorOptions: { indexed: false } });
 let server: Server;
 /** What the server was asked for, by the last part of its address. */
 let asked: string[] = [];
-/** While it is set, half of a snapshot is sent, and the rest when it settles. */
-let held: Promise<void> | undefined;
 /** The settings that the test before has left. */
 let inForce = "";
 
@@ -27,11 +25,7 @@ test.beforeAll(async ({ editor }) => {
   server = createServer(({ url = "" }, response) => {
     asked.push(basename(url));
     const file = join(editor.root, "shelf", basename(url));
-    const content = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
-    response.writeHead(existsSync(file) ? 200 : 404, { "Content-Length": content.length });
-    const half = held !== undefined && url.endsWith(".zst") ? content.length / 2 : 0;
-    response.write(content.subarray(0, half));
-    void (half > 0 ? held : Promise.resolve())?.then(() => response.end(content.subarray(half)));
+    response.writeHead(existsSync(file) ? 200 : 404).end(existsSync(file) ? readFileSync(file) : "");
   });
   await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
 });
@@ -112,27 +106,4 @@ test("a snapshot is offered with branch, age and size, one click takes it, and p
   await expect(window.webview().getByText(/Started from: snapshot of commit/)).toContainText("made 2 h ago at http");
   await window.picture("snapshot-page");
   await window.searchSays("count the herons", "heron.py");
-});
-
-test("a download is shown in megabytes wherever it is shown, and can be left for indexing here", async ({ window }) => {
-  await setSource(window, { "sidecar.offline": false });
-  const { program, folder, env } = window.editor;
-  execFileSync(program, ["delete", "--yes"], { cwd: folder, env, stdio: "pipe" });
-  let go = (): void => undefined;
-  held = new Promise((settle) => (go = settle));
-  try {
-    await window.command("Sidecar: Create Index");
-    await window.command("Sidecar: Show Index Status");
-    const says = /Downloading the snapshot: [\d.]+ of [\d.]+ MB/;
-    await expect(window.webview().locator(".progress p")).toContainText(says);
-    expect(execFileSync(program, ["status"], { cwd: folder, env, encoding: "utf8" })).toMatch(says);
-    await window.picture("snapshot-download");
-    await window.webview().getByRole("link", { name: "Index Here Instead" }).click();
-    await window.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
-  } finally {
-    go();
-    held = undefined;
-  }
-  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
-  await expect(window.webview().getByText("Started from")).toHaveCount(0);
 });
