@@ -46,6 +46,16 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def so_far(step: str, done: int, total: int, unit: str = "file") -> str:
+    """Returns how far a step has come: `Indexing: 1,204 of 4,312 files`."""
+    return f"{step}: {done:,} of {count(total, unit)}"
+
+
+def so_far_in_megabytes(step: str, done: int, total: int) -> str:
+    """Returns how much of a download is there, from bytes: `Downloading the snapshot: 1.2 of 17.4 MB`."""
+    return f"{step}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB"
+
+
 def visible(text: str) -> str:
     """Returns `text` with every hidden character as its number; line ends and tabs stay. For contents."""
     return _IN_BLOCK.sub(_number, text.replace("\r\n", "\n"))

@@ -55,6 +55,7 @@ from sidecar.model.workspace import Workspace
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
+from sidecar.shown import so_far
 
 CHUNK_LINES = 10
 CONFIG: dict[str, object] = {
@@ -117,7 +118,7 @@ class FakeWorkspace:
     def root(self) -> str:
         return self._root
 
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def create(self, progress: Progress, cancelled: IsCancelled, from_snapshot: bool = True) -> BuildReport:
         self._check(may_be_missing=True)
         if self._indexed is not None:
             raise IndexExists("Use `reindex_project` to rebuild it.")
@@ -267,7 +268,12 @@ class FakeWorkspace:
             )
         if self._building is not None:
             status = replace(
-                status, status="indexing", busy=True, progress_done=self._building[0], progress_total=self._building[1]
+                status,
+                status="indexing",
+                busy=True,
+                progress_done=self._building[0],
+                progress_total=self._building[1],
+                progress_says=so_far("Indexing", *self._building),
             )
         return self._override(status)
 
@@ -325,7 +331,7 @@ class FakeWorkspace:
                 if cancelled():
                     raise Cancelled()
                 self._building = (done, len(wanted))
-                progress(done, len(wanted), path)
+                progress(done, len(wanted), so_far("Indexing", done, len(wanted)))
         finally:
             self._building = None
         self._indexed = wanted

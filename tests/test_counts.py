@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.model.answers import CollectionCounts, Coverage, StatusAnswer
-from sidecar.shown import count
+from sidecar.shown import count, so_far
 from sidecar.tools.index_results import (
     BuildStats,
     DocsStats,
@@ -153,6 +153,7 @@ def test_a_thousand_of_anything_is_written_in_one_way() -> None:
                 holds=Coverage(1300, (("secrets", 1300),)),
                 progress_done=1300,
                 progress_total=1300,
+                progress_says=so_far("Indexing", 1300, 1300),
             )
         ),
     ):

@@ -230,6 +230,7 @@ export interface StatusOrigin {
 export interface StatusProgress {
   done: number;
   total: number;
+  says: string;
   percent: number;
   secondsLeft?: number;
 }
@@ -972,6 +973,7 @@ export interface SidecarRequests {
   "sidecar/workspaceOverview": { params: OverviewParams; result: WorkspaceOverview };
   "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
   "sidecar/findSnapshot": { params: FindSnapshotParams; result: OfferedSnapshot };
+  "sidecar/indexHere": { params: NoParams; result: CreateResult };
   "sidecar/activity": { params: ActivityParams; result: ActivityResult };
 }
 
@@ -1014,4 +1016,5 @@ export const TOOLS = [
   { name: "workspace_overview", method: "sidecar/workspaceOverview", readOnly: true, asks: false },
   { name: "search_query", method: "sidecar/searchQuery", readOnly: true, asks: false },
   { name: "find_snapshot", method: "sidecar/findSnapshot", readOnly: true, asks: false },
+  { name: "index_here", method: "sidecar/indexHere", readOnly: false, asks: true },
 ] as const;

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.usage import Usage, counted
@@ -72,6 +72,13 @@ from sidecar.parts.asking import Asking
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
+
+_Start: TypeAlias = Callable[[Progress, IsCancelled], tuple[Generation | None, str]]
+"""What a build begins with, None for nothing; and a sentence about it."""
+
+
+def _start_empty(progress: Progress, stop: IsCancelled) -> tuple[None, str]:
+    return None, ""
 
 
 class WorkspaceModels(Protocol):
@@ -166,26 +173,26 @@ class IndexedWorkspace:
     # ------------------------------------------------------------ building
 
     @counted
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def create(self, progress: Progress, cancelled: IsCancelled, from_snapshot: bool = True) -> BuildReport:
         """Creates the index of the whole workspace, or completes one that was interrupted or is limited to patterns.
 
         Raises IndexExists if there is a complete one.
         """
         if self._reporter.is_complete() and not self._reporter.is_limited():
             raise IndexExists("Use `reindex_project` to rebuild it.")
-        return self._first_stage(progress, cancelled, whole=True)
+        return self._first_stage(progress, cancelled, True, self._start_as_set if from_snapshot else _start_empty)
 
     @counted
     def refresh(
         self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None
     ) -> BuildReport:
         """See `sidecar.model.workspace.Workspace.refresh`."""
-        report = self._first_stage(progress, cancelled, whole, snapshot)
+        asked = snapshot is not None
+        start = (lambda *given: self._team.start(snapshot or "", *given)) if asked else self._start_as_set
+        report = self._first_stage(progress, cancelled, whole, start)
         return replace(report, upgraded=self._upgrade.finish(progress, cancelled))
 
-    def _first_stage(
-        self, progress: Progress, cancelled: IsCancelled, whole: bool, snapshot: str | None = None
-    ) -> BuildReport:
+    def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool, start: _Start) -> BuildReport:
         with (
             self._only_job("refresh" if self._index.exists() else "create"),
             self._jobs.fair_slots.taking(cancelled) as stop,
@@ -193,7 +200,7 @@ class IndexedWorkspace:
         ):
             builds = self._builds(progress, stop)
             anew = self._index.exists()
-            fresh, said = self._start(snapshot, self.activity.reporting(progress), stop)
+            fresh, said = start(self.activity.reporting(progress), stop)
             if fresh is not None and anew:
                 report = build_and_swap(self._index, fresh, builds, self._live_update.end)
             else:
@@ -202,23 +209,20 @@ class IndexedWorkspace:
                 report = up_to_date_or_anew(self._index, builds, self._live_update.end)
             return replace(report, notice=one_line(said, report.notice, ended))
 
-    def _start(self, snapshot: str | None, progress: Progress, stop: IsCancelled) -> tuple[Generation | None, str]:
-        """Returns a generation that starts from a team snapshot, and a sentence about it; None if it does not start
-        from one.
+    def _start_as_set(self, progress: Progress, stop: IsCancelled) -> tuple[Generation | None, str]:
+        """Returns a generation that starts from a snapshot of the source that the settings name, and a sentence about
+        it; None if it does not start from one.
 
-        If the caller has not asked for a snapshot (None), only a new index of the whole workspace starts from one, and
-        a snapshot that cannot be used is reported in the sentence and is no error.
+        Only a new index of the whole workspace starts from a snapshot. A snapshot that cannot be used is reported in the
+        sentence and is no error.
         """
-        asked = snapshot is not None
-        if not asked and (self._index.exists() or self._reporter.is_limited() or not self.settings().snapshot_source):
+        if self._index.exists() or self._reporter.is_limited() or not self.settings().snapshot_source:
             return None, ""
         try:
-            return self._team.start(snapshot or "", progress, stop)
+            return self._team.start("", progress, stop)
         except Cancelled:
             raise
         except SidecarError as error:
-            if asked:
-                raise
             return None, source_error(error)
 
     @counted

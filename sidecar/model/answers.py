@@ -317,6 +317,7 @@ class StatusAnswer:
     busy: bool = False
     progress_done: int = 0
     progress_total: int = 0
+    progress_says: str = ""
     seconds_left: float | None = None
     warning: str = ""
     generation: int = 0

@@ -50,8 +50,9 @@ class Progress(Protocol):
     """Receives reports on the progress of long work. Each surface has its own implementation."""
 
     def __call__(self, done: int, total: int, message: str) -> None:
-        """Reports that `done` of `total` steps are done; `message` names the present step. May be called from any
-        thread."""
+        """Reports that `done` of `total` is done, in the unit of the present step. `message` is all that a person is
+        shown of it besides the share: the step and how far it has come, with its unit (`shown.so_far`,
+        `shown.so_far_in_megabytes`). May be called from any thread."""
 
 
 def no_progress(done: int, total: int, message: str) -> None:

@@ -102,9 +102,9 @@ class Workspace(Protocol):
     def root(self) -> str:
         """The absolute path of the workspace's folder."""
 
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def create(self, progress: Progress, cancelled: IsCancelled, from_snapshot: bool = True) -> BuildReport:
         """Creates the index of the whole workspace, without the model upgrade. An index that is limited to patterns is
-        extended.
+        extended. Without `from_snapshot`, every file is read here, whatever source of snapshots the settings name.
 
         Raises IndexExists, IndexingInProgress, IndexLocked, Cancelled.
         """

@@ -69,7 +69,11 @@ class ExplainParams(Params):
 
 def create_index(context: Context, params: NoParams) -> CreateResult:
     """Creates the workspace's index."""
-    report = context.workspace.create(context.progress, context.cancelled)
+    return created(context, context.workspace.create(context.progress, context.cancelled))
+
+
+def created(context: Context, report: BuildReport) -> CreateResult:
+    """Returns the result of a call that has created the index."""
     return CreateResult(
         status="created",
         project_path=context.workspace_shown,
@@ -329,9 +333,7 @@ def unchanged(status: StatusAnswer) -> str:
 def refuse_while_indexing(status: StatusAnswer) -> None:
     """Raises `IndexingInProgress` while the index is busy, so that a person is not asked in vain."""
     if status.busy:
-        raise IndexingInProgress(
-            f"{status.progress_done:,} of {count(status.progress_total, 'file')} are done; try again later."
-        )
+        raise IndexingInProgress(f"{status.progress_says or 'It has just begun'}; try again later.")
 
 
 def _stats(report: BuildReport) -> BuildStats:

@@ -90,7 +90,7 @@ def _advice(name: str) -> str:
     return f"Did you mean {nearest[0]}?" if nearest else f"Known toolsets: {', '.join(TOOLSETS)}, all."
 
 
-FOR_EDITORS: tuple[ToolSpec, ...] = (snapshot_offer.FIND_SNAPSHOT,)
+FOR_EDITORS: tuple[ToolSpec, ...] = (snapshot_offer.FIND_SNAPSHOT, snapshot_offer.INDEX_HERE)
 """Requests of editors. They belong to no toolset, and nobody else is offered them."""
 
 DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)

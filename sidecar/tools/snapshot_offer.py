@@ -1,15 +1,18 @@
-"""What an editor asks before it offers an index: which team snapshot a new one would start from.
+"""What an editor asks before it offers an index: which team snapshot a new one would start from; and how it makes one
+without that snapshot.
 
-No agent can call it: it is in no list of tools. Who makes an index takes the snapshot without looking first.
+No agent can call these: they are in no list of tools. Who makes an index takes the snapshot without looking first.
 """
 
 from __future__ import annotations
 
 from sidecar import shown
 from sidecar.errors import SidecarError, SnapshotUnusable
+from sidecar.tools.code_index import NoParams, ask_to_create, create_declined, created
 from sidecar.tools.code_search import FAMILY
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
+from sidecar.tools.index_results import CreateResult
 from sidecar.tools.spec import Params, ToolSpec
 
 
@@ -66,4 +69,23 @@ FIND_SNAPSHOT = ToolSpec(
     read_only=True,
     idempotent=True,
     apart=True,
+)
+
+
+def index_here(context: Context, params: NoParams) -> CreateResult:
+    """Creates the workspace's index from its files alone."""
+    return created(context, context.workspace.create(context.progress, context.cancelled, from_snapshot=False))
+
+
+INDEX_HERE = ToolSpec(
+    name="index_here",
+    family=FAMILY,
+    summary="Create the search index of the workspace without a team snapshot",
+    params=NoParams,
+    result=CreateResult,
+    run=index_here,
+    question=ask_to_create,
+    declined=create_declined,
+    read_only=False,
+    idempotent=False,
 )

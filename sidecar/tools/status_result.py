@@ -56,10 +56,12 @@ class CutFile(CamelResult):
 
 
 class StatusProgress(CamelResult):
-    """Progress in files. `percent` is rounded down; `seconds_left` is set once it can be estimated."""
+    """The progress of the present step. `says`: the step, and `done` of `total` with their unit, which may be files or
+    bytes. `percent` is rounded down; `seconds_left` is set once it can be estimated."""
 
     done: int
     total: int
+    says: str
     percent: int
     seconds_left: int | None = None
 
@@ -179,7 +181,7 @@ class IndexStatus(CamelResult):
     def _facts(self) -> Iterator[tuple[str, object]]:
         yield "status", self.status
         if self.progress is not None:
-            yield "progress", f"{self.progress.done:,} of {self.progress.total:,}"
+            yield "progress", self.progress.says
         yield "workspace", self.project_path or ""
         yield "index", self.index_path or ""
         yield "config", self.config_path or ""
@@ -255,6 +257,7 @@ def _progress(answer: StatusAnswer) -> StatusProgress:
     return StatusProgress(
         done=done,
         total=total,
+        says=answer.progress_says,
         percent=done * 100 // total if total else 0,
         seconds_left=None if left is None else math.ceil(left),
     )

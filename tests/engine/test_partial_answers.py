@@ -70,7 +70,7 @@ def interrupt(workspace: IndexedWorkspace) -> int:
 
 def progress_is_one_truth(status: StatusAnswer) -> bool:
     """Whether the progress of a status and its own sentence name the same numbers."""
-    return f"({status.progress_done:,} of {status.progress_total:,} files so far, code first)" in status.notice
+    return f"({status.progress_says}, code first)" in status.notice and f"{status.progress_done:,} of" in status.notice
 
 
 def test_what_an_interrupted_build_has_not_read_is_counted(large: Project) -> None:
@@ -93,7 +93,8 @@ def test_what_another_process_builds_is_counted_by_this_one(large: Project) -> N
             progresses.append(progress_is_one_truth(reader.status()))
 
     builder.refresh(look, never_cancelled)
-    assert answer and all(re.search(rf"being built by another process \(\d+ of {MANY} files", said) for said in answer)
+    elsewhere = rf"being built by another process \(Indexing: \d+ of {MANY} files"
+    assert answer and all(re.search(elsewhere, said) for said in answer)
     assert (states, progresses) == (["indexing"], [True])
 
 

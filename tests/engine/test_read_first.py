@@ -110,7 +110,8 @@ def test_while_code_is_read_first_an_answer_says_so_from_a_second_process_too(la
             notices.append(large.open().search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
 
     builder.refresh(look, never_cancelled)
-    assert [re.sub(r"\([\d,]+ ", "(N ", said) for said in notices] == [
-        f"The index is being built (N of {whole:,} files so far, code first); results are partial.",
-        f"The index is being built by another process (N of {whole:,} files so far, code first); results are partial.",
+    so_far = f"(Indexing: N of {whole:,} files, code first); results are partial."
+    assert [re.sub(r": [\d,]+ of", ": N of", said) for said in notices] == [
+        f"The index is being built {so_far}",
+        f"The index is being built by another process {so_far}",
     ]

@@ -9,6 +9,7 @@ import pytest
 
 from sidecar.engine.team.push import push
 from sidecar.errors import SnapshotUnusable
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.settings.load import Settings
 from tests.engine.teams import Team
 from tests.shelf_server import ShelfServer, says
@@ -88,3 +89,37 @@ def test_a_workspace_cannot_have_anybody_asked(team: Team, server: ShelfServer, 
     config.write_text(f'{{"snapshotSource": "{server.source}"}}')
     assert workspace.find_snapshot() is None
     assert server.asked == []
+
+
+def test_a_download_is_counted_in_megabytes_wherever_its_progress_is_shown(team: Team, server: ShelfServer) -> None:
+    size = team.make().size
+    push(team.shelf, server.source, Settings())
+    workspace = team.clone(snapshotSource=server.source).open()
+    said: list[tuple[str, str]] = []
+
+    def note(done: int, total: int, message: str) -> None:
+        said.append((message, workspace.status().progress_says))
+
+    workspace.create(note, never_cancelled)
+    steps = [message.partition(":")[0] for message, _ in said]
+    assert list(dict.fromkeys(steps))[:2] == ["Downloading the snapshot", "Taking over the snapshot"]
+    whole = f"{size / 1e6:,.1f}"
+    assert (
+        said[steps.index("Taking over the snapshot") - 1] == (f"Downloading the snapshot: {whole} of {whole} MB",) * 2
+    )
+    assert all(message.endswith("files") for message, _ in said if not message.startswith("Downloading"))
+    assert all(shown == message for message, shown in said)
+
+
+def test_an_index_is_made_of_the_files_here_alone_where_a_person_wants_no_snapshot(
+    team: Team, server: ShelfServer
+) -> None:
+    team.make()
+    push(team.shelf, server.source, Settings())
+    server.asked.clear()
+    workspace = team.clone(snapshotSource=server.source).open()
+    report = workspace.create(no_progress, never_cancelled, from_snapshot=False)
+    assert server.asked == []
+    assert report.embedded > 0
+    assert not report.notice
+    assert workspace.status().status == "ready"

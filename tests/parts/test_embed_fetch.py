@@ -74,8 +74,9 @@ def test_a_pinned_model_is_downloaded_checked_and_runs(hub: Hub, tmp_path: Path)
     assert {path.name for path in folder.iterdir()} == {"model.onnx", "tokenizer.json", LOCK_FILE}
     assert (folder / "model.onnx").read_bytes() == (STATIC / "model.onnx").read_bytes()
     assert list((tmp_path / UNFINISHED).iterdir()) == []
-    size = sum((STATIC / name).stat().st_size for name in PATHS) // 1000
-    assert reports[-1] == (size, size, "kB tokenizer.json")
+    size = sum((STATIC / name).stat().st_size for name in PATHS)
+    whole = f"{size / 1e6:.1f}"
+    assert reports[-1] == (size, size, f"Downloading tokenizer.json: {whole} of {whole} MB")
     assert [done for done, _, _ in reports] == sorted(done for done, _, _ in reports)
     assert not [asked for asked in hub.requests() if asked["path"].startswith("/api")]
     embedder = OnnxEmbedder(files_of(published(), tmp_path), "cpu", 1)

@@ -26,7 +26,7 @@ class Stalling(FakeWorkspace):
         super().__init__({"a.py": "def alpha():\n    pass\n"}, root=root)
         self._folder = folder
 
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def create(self, progress: Progress, cancelled: IsCancelled, from_snapshot: bool = True) -> BuildReport:
         (self._folder / "begun").touch()
         while not cancelled():
             threading.Event().wait(0.01)

@@ -37,7 +37,7 @@ class FolderWorkspace(FakeWorkspace):
         broken = ZeroDivisionError("secret /path") if Path(root, "BROKEN").exists() else None
         super().__init__(root=root, broken=broken)
 
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def create(self, progress: Progress, cancelled: IsCancelled, from_snapshot: bool = True) -> BuildReport:
         self.files = _files(self.root)
         if Path(self.root, "ENDLESS").exists():
             progress(1, 10, "waiting")

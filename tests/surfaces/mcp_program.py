@@ -32,7 +32,7 @@ class StallingWorkspace(FakeWorkspace):
         super().__init__(FILES, root=root)
         self._cancelled = cancelled
 
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def create(self, progress: Progress, cancelled: IsCancelled, from_snapshot: bool = True) -> BuildReport:
         progress(1, 10, str(os.getpid()))
         while not cancelled():
             threading.Event().wait(0.01)

@@ -12,6 +12,7 @@ import pytest
 
 from sidecar.errors import IndexLocked
 from sidecar.model.answers import UpgradeProgress
+from sidecar.shown import so_far_in_megabytes
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
 from sidecar.surfaces.cli.terminal import ProgressBar
@@ -74,7 +75,7 @@ def test_index_prints_the_counts_and_says_the_second_time_what_was_unchanged() -
 def test_progress_goes_to_standard_error_and_quiet_silences_it() -> None:
     shell = Shell()
     shell("index")
-    assert "3/3" in shell.err
+    assert "Indexing: 3 of 3 files" in shell.err
     shell("index", "--quiet")
     assert shell.err == ""
 
@@ -349,14 +350,13 @@ class TerminalText(io.StringIO):
         return True
 
 
-def test_on_a_terminal_progress_is_a_bar_with_counts_and_what_is_being_done_and_goes_at_the_end() -> None:
+def test_on_a_terminal_progress_is_a_bar_with_what_is_being_done_and_how_far_it_is_and_goes_at_the_end() -> None:
     terminal = TerminalText()
     with ProgressBar(terminal, quiet=False) as bar:
-        bar(3, 10, "Reading {files}")
-        bar(0, 4, "Embedding")
+        bar(3, 10, "Reading {files}: 3 of 10")
+        bar(0, 4_000_000, so_far_in_megabytes("Downloading", 0, 4_000_000))
     drawn = terminal.getvalue()
-    assert "3/10" in drawn
-    assert "Reading {files}" in drawn
-    assert "0/4" in drawn
-    assert "Embedding" in drawn
+    assert "30 %" in drawn
+    assert "Reading {files}: 3 of 10" in drawn
+    assert "Downloading: 0.0 of 4.0 MB" in drawn
     assert drawn.endswith(" \r")

@@ -81,6 +81,15 @@ def test_an_editor_asks_for_a_snapshot_by_a_request_that_is_no_tool(client: LspC
     assert client.request("sidecar/activity", {})["entries"] == []
 
 
+def test_an_editor_makes_an_index_without_a_snapshot_by_a_request_that_is_no_tool(
+    client: LspClient, folder: Path
+) -> None:
+    capabilities = client.start(folder)["capabilities"]
+    assert "sidecar/indexHere" in capabilities["experimental"]["sidecar"]["requests"]
+    assert "index_here" not in capabilities["executeCommandProvider"]["commands"]
+    assert client.request("sidecar/indexHere")["status"] == "created"
+
+
 def test_a_command_with_wrong_arguments_is_refused(client: LspClient, folder: Path) -> None:
     client.start(folder)
     wrong: list[Any] = [

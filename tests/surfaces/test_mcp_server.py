@@ -295,7 +295,7 @@ async def test_progress_reaches_a_client_that_asked_for_it(workspace: FakeWorksp
 
     async with client_of(workspace, era) as client:
         await client.call_tool("create_index", {}, progress_callback=note)
-    assert reports[-1] == (3, 3, "src/retry.py")
+    assert reports[-1] == (3, 3, "Indexing: 3 of 3 files")
     assert [done for done, _, _ in reports] == sorted({done for done, _, _ in reports})
 
 

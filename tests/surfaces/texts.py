@@ -37,6 +37,7 @@ from sidecar.model.answers import (
 from sidecar.model.files import Decision, Rule, SkippedPath
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.embed.catalog import ModelEntry
+from sidecar.shown import so_far
 from sidecar.surfaces.cli.main import main
 from sidecar.surfaces.cli.terminal import Style
 from sidecar.surfaces.mcp.server import make_server
@@ -133,7 +134,9 @@ def full_status(answer: StatusAnswer, status: str) -> StatusAnswer:
     if status in ("not_found", "ready"):
         return answer
     if status == "indexing":
-        return replace(answer, status="indexing", busy=True, progress_done=3, progress_total=8, seconds_left=1.5)
+        says = so_far("Indexing", 3, 8)
+        building = replace(answer, status="indexing", busy=True, progress_says=says, seconds_left=1.5)
+        return replace(building, progress_done=3, progress_total=8)
     return replace(
         answer,
         status="incomplete",

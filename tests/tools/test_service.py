@@ -188,7 +188,7 @@ async def test_a_second_create_while_one_runs_is_refused_at_once_and_status_answ
     status = await service.acall("get_index_status", {}, workspace=ROOT)
     assert isinstance(status, Done)
     assert status.value["status"] == "indexing"
-    assert status.value["progress"] == {"done": 0, "total": 3, "percent": 0}
+    assert status.value["progress"] == {"done": 0, "total": 3, "says": "Indexing: 0 of 3 files", "percent": 0}
     go_on.set()
     done = await first
     assert isinstance(done, Done)

@@ -5,6 +5,7 @@ const BUILDING = "sidecar.building";
 
 export class Builds implements vscode.Disposable {
   private readonly running = new Map<string, vscode.CancellationTokenSource>();
+  private readonly ends = new Map<string, Promise<unknown>>();
   private readonly changes = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changes.event;
 
@@ -18,8 +19,10 @@ export class Builds implements vscode.Disposable {
     const source = new vscode.CancellationTokenSource();
     if (!this.running.has(folder)) this.running.set(folder, source);
     this.changed();
+    const result = work(source.token);
+    if (this.running.get(folder) === source) this.ends.set(folder, result);
     try {
-      return await work(source.token);
+      return await result;
     } finally {
       if (this.running.get(folder) === source) this.running.delete(folder);
       source.dispose();
@@ -30,6 +33,12 @@ export class Builds implements vscode.Disposable {
   /** Ends the one of a folder; without a folder, all of this window. */
   cancel(folder?: string): void {
     for (const [of, source] of this.running) if (folder === undefined || folder === of) source.cancel();
+  }
+
+  /** Cancels the one of a folder and waits until it has ended. */
+  async end(folder: string): Promise<void> {
+    this.cancel(folder);
+    await this.ends.get(folder)?.catch(() => undefined);
   }
 
   dispose(): void {

@@ -19,6 +19,7 @@ export function registerCommands(features: Features, builds: Builds): vscode.Dis
     vscode.commands.registerCommand(name, (...given: unknown[]) => guarded(() => run(...given)));
   return [
     command("sidecar.createIndex", (given) => build(sidecar, builds, "create", given)),
+    command("sidecar.indexHere", (given) => indexHere(sidecar, builds, given)),
     command("sidecar.reindexProject", (given) => build(sidecar, builds, "reindex", given)),
     vscode.commands.registerCommand("sidecar.cancelIndexing", (given?: unknown) =>
       builds.cancel(typeof given === "string" ? given : undefined),
@@ -48,14 +49,30 @@ async function complain(failure: Failure): Promise<void> {
   if (command !== undefined && chosen === command.title) await vscode.commands.executeCommand(command.id);
 }
 
-async function build(sidecar: Sidecar, builds: Builds, deed: "create" | "reindex", given: unknown): Promise<void> {
+/** In place of what starts from a snapshot here, if something does. */
+async function indexHere(sidecar: Sidecar, builds: Builds, given: unknown): Promise<void> {
+  const folder = await folderFor(given);
+  if (folder === undefined) return;
+  const uri = folder.uri.toString();
+  await builds.end(uri);
+  await build(sidecar, builds, "here", uri);
+}
+
+type Deed = "create" | "here" | "reindex";
+const METHODS = {
+  create: "sidecar/createIndex",
+  here: "sidecar/indexHere",
+  reindex: "sidecar/reindexProject",
+} as const satisfies Record<Deed, string>;
+
+async function build(sidecar: Sidecar, builds: Builds, deed: Deed, given: unknown): Promise<void> {
   const folder = await folderFor(given);
   if (folder === undefined) return;
   const place = { workspace: folder.uri.toString() };
   const result = await builds.during<CreateResult | ReindexResult>(place.workspace, (token) =>
-    deed === "create"
-      ? sidecar.agreed(folder.uri.fsPath, () => sidecar.call("sidecar/createIndex", place, token))
-      : sidecar.call("sidecar/reindexProject", place, token),
+    deed === "reindex"
+      ? sidecar.call(METHODS[deed], place, token)
+      : sidecar.agreed(folder.uri.fsPath, () => sidecar.call(METHODS[deed], place, token)),
   );
   if (result.status === "cancelled") return;
   const chosen = await tell.info(

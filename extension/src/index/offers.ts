@@ -10,6 +10,7 @@ export interface Offer {
 const STATUS: Offer = { id: "sidecar.showIndexStatus", title: "Show Index Status" };
 const LOG: Offer = { id: "sidecar.showLog", title: "Show Log" };
 const CANCEL: Offer = { id: "sidecar.cancelIndexing", title: "Cancel" };
+const HERE: Offer = { id: "sidecar.indexHere", title: "Index Here Instead" };
 const RESTART: readonly Offer[] = [{ id: "sidecar.restart", title: "Restart" }, LOG];
 const INDEXED: readonly Offer[] = [STATUS, { id: "sidecar.reindexProject", title: "Reindex" }];
 
@@ -30,9 +31,14 @@ const BY_CONDITION: Readonly<Record<Condition, readonly Offer[]>> = {
 
 /**
  * Nothing can be started in a folder that is not trusted, so only trusting it helps there. `building`: somebody has begun
- * to index it in this window.
+ * to index it in this window. `snapshot`: a new index would start from a snapshot, or starts from it now.
  */
-export function offersFor(condition: Condition, trusted: boolean, building: boolean): readonly Offer[] {
+export function offersFor(
+  condition: Condition,
+  trusted: boolean,
+  building: boolean,
+  snapshot = false,
+): readonly Offer[] {
   if (!trusted) return [{ id: "workbench.trust.manage", title: "Manage Workspace Trust" }];
-  return building ? [...BY_CONDITION[condition], CANCEL] : BY_CONDITION[condition];
+  return [...BY_CONDITION[condition], ...(building ? [CANCEL] : []), ...(snapshot ? [HERE] : [])];
 }

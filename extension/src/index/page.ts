@@ -29,6 +29,8 @@ export interface Subject {
   status: Partial<IndexStatus> | undefined;
   /** Somebody has begun to index it in this window. */
   building: boolean;
+  /** A new index would start from a snapshot, or starts from it now. */
+  snapshot: boolean;
 }
 
 const WORDS: Readonly<Record<Condition, string>> = {
@@ -84,22 +86,30 @@ function leadOf({ state, status, problem }: Subject, now: number): Html {
   return html`${shown(state, status, problem, now).says}`;
 }
 
-function actions(condition: Condition, { uri, building }: Subject): Html[] {
-  const cancel = building ? [action("cancelIndexing", "Cancel", uri, "primary")] : [];
-  if (condition === "missing") return [action("createIndex", "Create Index", uri, "primary")];
+function actions(condition: Condition, subject: Subject): Html[] {
+  const { uri } = subject;
+  if (condition === "missing") return actionsOfNew(subject);
   if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
-  if (condition === "indexing") return [...cancel, action("openConfig", "Open Config", uri, "")];
-  if (condition === "unfinished")
-    return [
-      action("createIndex", "Continue Indexing", uri, "primary"),
-      action("openConfig", "Open Config", uri, ""),
-      action("deleteIndex", "Delete Index", uri, ""),
-    ];
-  return [
-    action("reindexProject", "Reindex", uri, condition === "failed" ? "primary" : ""),
-    action("openConfig", "Open Config", uri, ""),
-    action("deleteIndex", "Delete Index", uri, ""),
-  ];
+  const config = action("openConfig", "Open Config", uri, "");
+  if (condition === "indexing") return [...actionsWhileIndexing(subject), config];
+  const first =
+    condition === "unfinished"
+      ? action("createIndex", "Continue Indexing", uri, "primary")
+      : action("reindexProject", "Reindex", uri, condition === "failed" ? "primary" : "");
+  return [first, config, action("deleteIndex", "Delete Index", uri, "")];
+}
+
+function actionsOfNew({ uri, snapshot }: Subject): Html[] {
+  const create = action("createIndex", snapshot ? "Use Snapshot" : "Create Index", uri, "primary");
+  return [create, ...indexHere(uri, snapshot)];
+}
+
+function actionsWhileIndexing({ uri, building, snapshot }: Subject): Html[] {
+  return [...(building ? [action("cancelIndexing", "Cancel", uri, "primary")] : []), ...indexHere(uri, snapshot)];
+}
+
+function indexHere(uri: string, snapshot: boolean): Html[] {
+  return snapshot ? [action("indexHere", "Index Here Instead", uri, "")] : [];
 }
 
 const TRUST = html`<a class="button primary" href="command:workbench.trust.manage">Manage Workspace Trust</a>`;
@@ -111,9 +121,9 @@ function action(command: string, title: string, uri: string, look: string): Html
 }
 
 function progressBar({ progress }: Partial<IndexStatus>): Html {
-  const { done = 0, total = 0, percent = 0, secondsLeft } = progress ?? {};
+  const { says: step = "", percent = 0, secondsLeft } = progress ?? {};
   const left = secondsLeft === undefined ? "" : `, about ${duration(secondsLeft)} left`;
-  const says = `${grouped(done)} of ${counted(total, "file")}, ${percent} %${left}`;
+  const says = `${step === "" ? "" : `${visible(step)}, `}${percent} %${left}`;
   return html`<section class="progress">
     <div
       role="progressbar"

@@ -10,6 +10,7 @@ import type { Snapshots } from "./snapshots";
 const TITLE = "Sidecar Index";
 const COMMANDS = [
   "createIndex",
+  "indexHere",
   "reindexProject",
   "deleteIndex",
   "cancelIndexing",
@@ -124,7 +125,8 @@ class StatusPanel implements vscode.Disposable {
     const { isTrusted: trusted } = vscode.workspace;
     const uri = folder.uri.toString();
     const problem = this.sidecar.problem ?? this.snapshots.says(uri, Date.now());
-    return { folder: folder.name, uri, state, problem, trusted, status, building: this.builds.has(uri) };
+    const [building, snapshot] = [this.builds.has(uri), this.snapshots.has(uri)];
+    return { folder: folder.name, uri, state, problem, trusted, status, building, snapshot };
   }
 
   private put(content: string): void {

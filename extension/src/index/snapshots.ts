@@ -15,10 +15,11 @@ export class Snapshots implements vscode.Disposable {
 
   constructor(private readonly sidecar: Sidecar) {
     this.listeners = [
-      sidecar.onStatus(({ uri, status }) => {
+      sidecar.onStatus(({ uri, status, totalFiles }) => {
         const folder = vscode.Uri.parse(uri).toString();
         if (status === "not_found") void this.look(folder);
-        else this.forget(folder);
+        // While it is being downloaded, there is no index yet.
+        else if (status !== "indexing" || totalFiles !== undefined) this.forget(folder);
       }),
       // Another source may be set when it runs again.
       sidecar.onDidChangeState((state) => {
@@ -50,6 +51,12 @@ export class Snapshots implements vscode.Disposable {
   says(folder: string | undefined, now: number): string | undefined {
     const offer = folder === undefined ? undefined : this.found.get(folder);
     return offer === undefined ? undefined : startText(offer, now)?.text;
+  }
+
+  /** Whether a new index of a folder would start from one, or starts from it now. */
+  has(folder: string | undefined): boolean {
+    const offer = folder === undefined ? undefined : this.found.get(folder);
+    return offer !== undefined && hasOne(offer);
   }
 
   private forget(...folders: string[]): void {

@@ -48,7 +48,7 @@ export class StatusItem implements vscode.Disposable {
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
     const view = shown(sidecar.state, status, this.more(uri), Date.now());
     // Writing the same again would close what somebody reads while hovering over the item.
-    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri)]);
+    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri), this.snapshots.has(uri)]);
     if (now === this.last) return;
     this.last = now;
     void vscode.commands.executeCommand("setContext", "sidecar.condition", view.condition);
@@ -81,7 +81,7 @@ export class StatusItem implements vscode.Disposable {
   private tooltip({ tooltip, condition }: Shown, uri: string | undefined): vscode.MarkdownString {
     const given = encodeURIComponent(JSON.stringify([uri]));
     const link = (command: string, title: string) => `[${title}](command:${command}?${given})`;
-    const offers = offersFor(condition, vscode.workspace.isTrusted, this.isBuilding(uri));
+    const offers = offersFor(condition, vscode.workspace.isTrusted, this.isBuilding(uri), this.snapshots.has(uri));
     const links = offers.map(({ id, title }) => link(id, title)).join(" · ");
     const markdown = new vscode.MarkdownString(links === "" ? tooltip : `${tooltip}\n\n${links}`);
     markdown.isTrusted = { enabledCommands: offers.map(({ id }) => id) };

@@ -7,6 +7,13 @@ import { hasOne, offerText } from "./snapshotText";
 import type { Snapshots } from "./snapshots";
 
 const ASKED = "sidecar.offeredIndex";
+const NEVER = "Never for This Folder";
+/** What is offered, and the command that does it. */
+const WITHOUT: ReadonlyMap<string, string> = new Map([["Create Index", "sidecar.createIndex"]]);
+const WITH_SNAPSHOT: ReadonlyMap<string, string> = new Map([
+  ["Use Snapshot", "sidecar.createIndex"],
+  ["Index Here Instead", "sidecar.indexHere"],
+]);
 
 export class Welcome implements vscode.Disposable {
   private readonly listener: vscode.Disposable;
@@ -33,10 +40,11 @@ export class Welcome implements vscode.Disposable {
     if (status !== "not_found" || !first || never.includes(uri) || (await isEmpty(uri))) return;
     const name = workspace.slice(workspace.lastIndexOf("/") + 1);
     const offer = await this.snapshots.look(uri);
-    const yes = hasOne(offer) ? "Use Snapshot" : "Create Index";
-    const chosen = await tell.info(offerText(name, offer, Date.now()), yes, "Not Now", "Never for This Folder");
-    if (chosen === yes) await vscode.commands.executeCommand("sidecar.createIndex", uri);
-    if (chosen === "Never for This Folder") await workspaceState.update(ASKED, [...never, uri]);
+    const ways = hasOne(offer) ? WITH_SNAPSHOT : WITHOUT;
+    const chosen = await tell.info(offerText(name, offer, Date.now()), ...ways.keys(), "Not Now", NEVER);
+    if (chosen === NEVER) await workspaceState.update(ASKED, [...never, uri]);
+    const commands = [...ways].flatMap(([title, command]) => (title === chosen ? [command] : []));
+    for (const command of commands) await vscode.commands.executeCommand(command, uri);
   }
 }
 

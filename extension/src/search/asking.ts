@@ -20,6 +20,7 @@ export type Outcome<Q, A> =
 export class Asking<Q, A> {
   private running = new AbortController();
   private cancelPause: () => void = () => undefined;
+  private paused: (() => void) | undefined;
 
   constructor(
     private readonly ask: (question: Q, signal: AbortSignal) => Promise<A>,
@@ -32,7 +33,16 @@ export class Asking<Q, A> {
   soon(question: Q): void {
     this.stop();
     this.show({ state: "asking", question });
-    this.cancelPause = this.clock.after(this.pauseMs, () => void this.run(question));
+    this.paused = () => {
+      this.stopPause();
+      void this.run(question);
+    };
+    this.cancelPause = this.clock.after(this.pauseMs, this.paused);
+  }
+
+  /** What waits for a pause is asked at once. */
+  hurry(): void {
+    this.paused?.();
   }
 
   now(question: Q): void {
@@ -43,9 +53,14 @@ export class Asking<Q, A> {
 
   /** Nothing is shown any more of what was asked before. */
   stop(): void {
-    this.cancelPause();
+    this.stopPause();
     this.running.abort();
     this.running = new AbortController();
+  }
+
+  private stopPause(): void {
+    this.cancelPause();
+    this.paused = undefined;
   }
 
   private async run(question: Q): Promise<void> {

@@ -42,6 +42,8 @@ export class Palette implements vscode.Disposable {
   private resting: Item | undefined;
   /** How often what is typed has changed. */
   private typings = 0;
+  /** `typings` when somebody last moved to a row. Who has typed on since means no row of the answer before. */
+  private movedAt = -1;
   private leaving = false;
   private closed = false;
 
@@ -147,20 +149,16 @@ export class Palette implements vscode.Disposable {
     this.typings++;
     if (this.isNarrowing) return;
     this.around.typed(this.list.value);
-    const part = this.takesFilters ? unfinished(this.list.value) : undefined;
+    const part = takesFilters(this.opening.subject) ? unfinished(this.list.value) : undefined;
     if (part !== undefined) void this.complete(part);
     else if (!this.isQuestion) this.showPast();
     else this.asking.soon(this.asked);
   }
 
-  private get takesFilters(): boolean {
-    return takesFilters(this.opening.subject);
-  }
-
   /** Filters alone ask nothing yet. */
   private get isQuestion(): boolean {
     const { query } = this.asked;
-    return (this.takesFilters ? understood(query).text : query) !== "";
+    return (takesFilters(this.opening.subject) ? understood(query).text : query) !== "";
   }
 
   private async complete(part: Unfinished): Promise<void> {
@@ -214,13 +212,16 @@ export class Palette implements vscode.Disposable {
     this.resting = item;
     const typings = this.typings;
     await this.around.heard();
-    if (item?.hit !== undefined && typings === this.typings && item === this.resting && !this.closed)
-      this.preview.show(item.hit);
+    if (typings !== this.typings || item !== this.resting || this.closed) return;
+    this.movedAt = typings;
+    if (item?.hit !== undefined) this.preview.show(item.hit);
   }
 
   private async accept(): Promise<void> {
+    const passed = this.list.busy && this.movedAt !== this.typings;
     const { hit, past, typed, command } = this.list.activeItems[0] ?? ({} as Partial<Item>);
-    if (hit !== undefined) await this.leaveFor(hit);
+    if (passed) this.asking.hurry();
+    else if (hit !== undefined) await this.leaveFor(hit);
     else if (past !== undefined) this.askAgain(past);
     else if (typed !== undefined) this.list.value = typed;
     else if (command !== undefined) {

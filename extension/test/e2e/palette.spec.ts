@@ -48,6 +48,18 @@ test("typing on after a pause opens nothing in the editor, however often answers
   expect(["Ln 7", `Ln ${line}`]).toEqual(expect.arrayContaining(await linesShown(window)));
 });
 
+test("Enter before what is typed has been answered opens no row of the answer before", async ({ window }) => {
+  await window.search(QUESTION);
+  await window.editor.whileHeld(async () => {
+    await window.typesOn(" gzip");
+    await window.page.keyboard.press("Enter");
+    await expect(window.input).toHaveValue(`${QUESTION} gzip`);
+  });
+  await window.answeredWith("gzip");
+  await expect(window.input).toHaveValue(`${QUESTION} gzip`);
+  await expect(window.page.locator(".tabs-container").getByRole("tab")).toHaveCount(0);
+});
+
 test("typing on after moving to a row opens no other row", async ({ window }) => {
   await window.openFile("starlette/config.py");
   await window.goToLine(7);

@@ -91,7 +91,7 @@ test("a snapshot is offered with branch, age and size, one click takes it, and p
   makeSnapshot(window);
   await setSource(window, { "sidecar.offline": false });
   const offer = /"main" was indexed 2 h ago, 1 commit before yours: [\d.]+ MB instead of reading 2.\d{3} files here\./;
-  await window.notice(offer, ["Use Snapshot", "Not Now"]);
+  await window.notice(offer, ["Use Snapshot", "Index Here Instead", "Not Now"]);
   await window.picture("snapshot-offer");
   expect([...new Set(asked)]).toEqual(["heads.json"]);
   await window.hover(window.statusItem("Not indexed"), '"main" was indexed 2 h ago');

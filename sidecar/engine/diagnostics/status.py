@@ -112,6 +112,7 @@ class Reporter:
             busy=bool(self._activity.kind),
             progress_done=self._activity.done,
             progress_total=self._activity.total,
+            progress_says=self._activity.says,
             seconds_left=self._activity.seconds_left(),
             problems=settings.problems,
             model_upgrade=model_upgrade,
@@ -146,11 +147,12 @@ class Reporter:
             ).fetchall()
         total = int(chunks.sum())
         last = float(str(meta.get("last_updated") or 0))
-        done, expected = standing.progress
+        done, expected, says = standing.progress
         return replace(
             answer,
             progress_done=done,
             progress_total=expected,
+            progress_says=says,
             status="failed" if failing else self._state(standing, bool(meta.get("complete")), embedded == total),
             pending_files=answer.pending_files + standing.awaiting,
             files=int(files.sum()),

@@ -31,6 +31,7 @@ from sidecar.parts.database import translated
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
 from sidecar.settings.load import Settings
+from sidecar.shown import so_far
 
 T = TypeVar("T")
 
@@ -84,7 +85,8 @@ class _Steps:
 
     def within(self, files: int) -> None:
         """Reports that this many files of the current batch have all their vectors."""
-        self._progress(self._done + files, self._total, "Indexing")
+        done = self._done + files
+        self._progress(done, self._total, so_far("Indexing", done, self._total))
 
     def after(self, batch: _Batch) -> None:
         """Reports that a batch is done."""
@@ -139,7 +141,7 @@ class Indexer:
         tally = Tally()
         self._begin(plan, tally)
         total = len(plan.changed) + plan.unchanged
-        progress(plan.unchanged, total, "Reading files")
+        progress(plan.unchanged, total, so_far("Reading files", plan.unchanged, total))
         overtaken: set[str] = set()
         with self._forgotten.recorded():
             for batch in self._run(plan.changed, _Steps(progress, plan.unchanged, total), cancelled):

@@ -37,7 +37,6 @@ LEAST_COSINE = 0.97
 """The minimum cosine between a vector of the snapshot and the one that this machine computes. On another processor,
 vectors of quantised models differ a little, those of tables not at all."""
 _VECTORS_AT_ONCE = 4096
-_MESSAGE = "Taking over the snapshot"
 T = TypeVar("T")
 
 
@@ -100,7 +99,8 @@ class _Adoption:
                         self._write_file(connection, place, answer, texts, known)
                         written.add(self._files.paths[place])
                         taken[place] = True
-            progress(min((number + 1) * FILES_AT_ONCE, len(taken)), len(taken), _MESSAGE)
+            looked = min((number + 1) * FILES_AT_ONCE, len(taken))
+            progress(looked, len(taken), shown.so_far("Taking over the snapshot", looked, len(taken)))
         self._finish(taken)
         return Adopted(self._held.whole, len(written))
 

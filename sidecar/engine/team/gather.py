@@ -27,6 +27,7 @@ from sidecar.parts.database import connect, translated
 from sidecar.parts.lexical.transfer import COLUMNS, NOTHING, Before, lengths_of, take_out
 from sidecar.parts.manifest import unpack_names
 from sidecar.parts.team.container import Packed, pack
+from sidecar.shown import so_far
 
 FILES_AT_ONCE = 64
 _VECTORS_AT_ONCE = 8192
@@ -160,7 +161,8 @@ def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, 
                 _add(taken, file, own, answer, subject.base)
             else:
                 taken.left_out += 1
-        progress(min((number + 1) * FILES_AT_ONCE, len(listed)), len(listed), "Comparing with the files")
+        seen = min((number + 1) * FILES_AT_ONCE, len(listed))
+        progress(seen, len(listed), so_far("Comparing with the files", seen, len(listed)))
     return taken
 
 

@@ -82,7 +82,8 @@ class Sources:
         def report(done: int) -> None:
             if stop():
                 raise Cancelled("What has been downloaded is kept; the same command continues from there.")
-            progress((before + done) // 1000, max(1, every // 1000), "kB of the snapshot")
+            there = before + done
+            progress(there, every, shown.so_far_in_megabytes("Downloading the snapshot", there, every))
 
         for stored, file in zip(needs, files, strict=True):
             with _without(files[:-1]):

@@ -33,6 +33,7 @@ class Activity:
         self.kind = ""
         self.done = 0
         self.total = 0
+        self.says = ""
         self._began: tuple[float, int] | None = None
         self.failure = ""
 
@@ -42,7 +43,7 @@ class Activity:
 
         If it raises a SidecarError other than Cancelled, `failure` is its message; after a success, `failure` is empty.
         """
-        self.kind, self.done, self.total = kind, 0, 0
+        self.kind, self.done, self.total, self.says = kind, 0, 0, ""
         self._began = None
         try:
             yield
@@ -61,7 +62,7 @@ class Activity:
         def report(done: int, total: int, message: str) -> None:
             if self._began is None or self.total != total:
                 self._began = (time.monotonic(), done)
-            self.done, self.total = done, total
+            self.done, self.total, self.says = done, total, message
             progress(done, total, message)
             self.commit()
 

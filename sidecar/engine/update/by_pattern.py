@@ -19,6 +19,7 @@ from sidecar.model.answers import PatternReport
 from sidecar.model.files import FoundFile, SkippedPath, WalkResult
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit
+from sidecar.shown import so_far
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancel
         tally.files += some.files
         tally.chunks += some.chunks
         tally.errors += some.errors
-        progress(tally.files + tally.errors, len(files), "Indexing")
+        done = tally.files + tally.errors
+        progress(done, len(files), so_far("Indexing", done, len(files)))
     return tally
 
 

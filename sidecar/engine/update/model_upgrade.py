@@ -306,7 +306,8 @@ class ModelUpgrade:
             thread.join(_LOOK_S)
             latest = self._latest  # also if the run has ended meanwhile
             if latest is not None:
-                progress(latest.done, latest.total, f"Embedding with {latest.model.partition('@')[0]}")
+                step = f"Embedding with {latest.model.partition('@')[0]}"
+                progress(latest.done, latest.total, shown.so_far(step, latest.done, latest.total, "chunk"))
 
     def _begin(self, model: ModelFacts, done: int, total: int) -> None:
         self._began = (time.monotonic(), done)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sidecar import shown
 from sidecar.model.answers import Coverage, Lack
 from sidecar.parts.pattern_limit import PatternLimit
-from sidecar.shown import count
+from sidecar.shown import count, so_far
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """The running job with its progress in files. `kind` is empty if none is running.
+    """The running job with the progress of its present step, as `Progress` reports it. `kind` is empty if none is running.
 
     `kind` is create, refresh, rebuild or delete, or update for a pass over the whole workspace in the background.
     `elsewhere`: another process runs the job, and its progress is not known.
@@ -35,6 +35,7 @@ class RunningJob:
     kind: str = ""
     done: int = 0
     total: int = 0
+    says: str = ""
     elsewhere: bool = False
 
 
@@ -85,14 +86,15 @@ class Standing:
         return self.short is not None or self.moved or self.changed + self.awaiting > 0 or bool(self.reader_reason)
 
     @property
-    def progress(self) -> tuple[int, int]:
-        """How many files a build has done, and of how many; 0 of 0 while that is not known.
+    def progress(self) -> tuple[int, int, str]:
+        """How much a job that builds has done, of how much, and that in words; 0 of 0 while that is not known.
 
         A build that continues an earlier one also counts the files of that one.
         """
         if self.job.kind not in ("rebuild", "delete") and self.coverage.lacks("not-read-yet"):
-            return self.coverage.indexed, self.coverage.total
-        return self.job.done, self.job.total
+            done, total = self.coverage.indexed, self.coverage.total
+            return done, total, so_far("Indexing", done, total)
+        return self.job.done, self.job.total, self.job.says
 
     def notice(self) -> str:
         """Returns the line for an answer that may be stale or partial, or lacks the effect of a changed setting; else
@@ -107,9 +109,9 @@ class Standing:
             return f"The index is being rebuilt{by}; these results come from the previous one."
         if self.job.kind == "delete":
             return f"The index is being deleted{by}."
-        done, total = self.progress
-        so_far = f" ({done:,} of {count(total, 'file')} so far, code first)" if total else ""
-        return f"The index is being built{by}{so_far}; results are partial."
+        _, total, says = self.progress
+        order = ", code first" if self.coverage.lacks("not-read-yet") else ""
+        return f"The index is being built{by}{f' ({says}{order})' if total else ''}; results are partial."
 
     def _stale_notice(self) -> str:
         if self.reader_reason:

@@ -73,7 +73,7 @@ class Standings:
 
     def _job(self) -> RunningJob:
         if kind := self._index.doing:
-            return RunningJob(kind, self._activity.done, self._activity.total)
+            return RunningJob(kind, self._activity.done, self._activity.total, self._activity.says)
         return RunningJob(self._index.doing_elsewhere(), elsewhere=True)
 
     def _count_awaiting(self, connection: sqlite3.Connection) -> int:

@@ -32,7 +32,7 @@ def fetch_model(
     model: Published, downloads: Path, source: str, progress: Progress, is_cancelled: IsCancelled = lambda: False
 ) -> Path:
     """Downloads and verifies the model's files and returns their folder. `source` is the address of the hub or of a
-    mirror; `progress` counts kilobytes.
+    mirror; `progress` counts bytes.
 
     Raises ModelDownloadFailed, DiskFull, PermissionDenied or Cancelled. `downloads` then has no new model, and a later
     attempt continues the download.
@@ -49,7 +49,8 @@ def fetch_model(
             def report(done: int, name: str = name, before: int = before) -> None:
                 if is_cancelled():
                     raise Cancelled("What has been downloaded is kept; the same command continues from there.")
-                progress((before + done) // 1000, max(1, total // 1000), f"kB {name}")
+                there = before + done
+                progress(there, total, shown.so_far_in_megabytes(f"Downloading {name}", there, total))
 
             sums[name] = hub.fetch(hub.address(model.repository, commit, file.path), file, staged / name, report)
             before += file.size

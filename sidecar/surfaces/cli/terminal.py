@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 _STEP = 10
 _WIDTH = 40
-_BAR = "{bar:40} {n_fmt}/{total_fmt} {remaining} {desc}"
+_BAR = "{bar:40} {percentage:3.0f} % {remaining} {desc}"
 
 
 def absent_stream() -> TextIO:
@@ -128,7 +128,7 @@ class ProgressBar:
         if step[0] == self._step[0] and step[1] <= self._step[1]:
             return
         self._step = step
-        self._stream.write(shown.line(f"{done}/{total} {message}") + "\n")
+        self._stream.write(shown.line(message) + "\n")
         self._stream.flush()
 
 

@@ -106,7 +106,6 @@ class WorkDone:
         value: dict[str, Any] = {"kind": "report", "cancellable": True, "message": message}
         if total > 0:
             self._percentage = max(self._percentage, min(100, done * 100 // total))
-            value["message"] = f"{message} {done}/{total}".strip()
             value["percentage"] = self._percentage
         self._send(value)
 

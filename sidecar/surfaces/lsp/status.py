@@ -93,8 +93,9 @@ class StatusFeed:
         self._latest[folder] = answer
         if folder not in self._pausing:
             self._pausing.add(folder)
-            self._send(folder, answer)
+            # Before it is sent: if that fails, the states after it are sent all the same.
             asyncio.get_running_loop().call_later(self._interval_s, self._resume, folder, answer)
+            self._send(folder, answer)
 
     def _resume(self, folder: str, sent: StatusAnswer) -> None:
         self._pausing.discard(folder)

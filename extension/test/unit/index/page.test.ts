@@ -11,6 +11,7 @@ const subject: Subject = {
   state: "running",
   problem: undefined,
   building: false,
+  snapshot: false,
   trusted: true,
   status: {
     status: "ready",
@@ -85,4 +86,13 @@ test("in a folder that is not trusted only trusting it is offered", () => {
   const page = contentOf({ ...subject, state: "stopped", trusted: false, status: undefined }, NOW).text;
   expect(page).toContain("command:workbench.trust.manage");
   expect(page).not.toContain("command:sidecar.");
+});
+
+test("progress is shown in the unit that the sidecar names, and a download can be left for indexing here", () => {
+  const says = "Downloading the snapshot: 1.2 of 17.4 MB";
+  const status = { status: "indexing", progress: { done: 1_200_000, total: 17_400_000, says, percent: 6 } } as const;
+  const page = contentOf({ ...subject, status, building: true, snapshot: true }, NOW).text;
+  expect(page).toContain(`${says}, 6 %`);
+  expect(page).not.toContain("files");
+  expect(page).toContain("command:sidecar.indexHere?");
 });

@@ -54,8 +54,10 @@ test("indexing shows percent and time left, once that can be told", () => {
   const text = (progress: IndexStatus["progress"]) =>
     shown("running", { status: "indexing", ...(progress && { progress }) }, undefined, NOW).text;
   expect(text(undefined)).toBe("$(sync~spin) Indexing");
-  expect(text({ done: 0, total: 100, percent: 0 })).toBe("$(sync~spin) Indexing 0 %");
-  expect(text({ done: 42, total: 100, percent: 42, secondsLeft: 80 })).toBe("$(sync~spin) Indexing 42 %, 2 min left");
+  expect(text({ done: 0, total: 100, says: "Indexing: 0 of 100 files", percent: 0 })).toBe("$(sync~spin) Indexing 0 %");
+  expect(text({ done: 42, total: 100, says: "Indexing: 42 of 100 files", percent: 42, secondsLeft: 80 })).toBe(
+    "$(sync~spin) Indexing 42 %, 2 min left",
+  );
 });
 
 test("while a second model takes over, how far it is is told", () => {
@@ -120,4 +122,11 @@ test("without a model that can be loaded the item says that words are found, and
   expect([view.condition, view.severity]).toEqual(["wordsOnly", "warning"]);
   expect(view.says).toBe("Searches find words only, not meaning. The model is not there.");
   expect(offersFor(view.condition, true, false).map(({ title }) => title)).not.toContain("Reindex");
+});
+
+test("what would start from a snapshot, or starts from it, can be indexed here instead", () => {
+  const titles = (...given: Parameters<typeof offersFor>) => offersFor(...given).map(({ title }) => title);
+  expect(titles("missing", true, false, true)).toContain("Index Here Instead");
+  expect(titles("indexing", true, true, true)).toEqual(expect.arrayContaining(["Cancel", "Index Here Instead"]));
+  expect(titles("missing", true, false)).not.toContain("Index Here Instead");
 });

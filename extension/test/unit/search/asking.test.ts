@@ -97,3 +97,16 @@ test("after a stop nothing is asked and nothing shown", async () => {
   expect(asked).toHaveLength(1);
   expect(answers()).toEqual([]);
 });
+
+test("what waits for a pause is asked at once when somebody hurries, and once only", () => {
+  const { clock, asked, asking } = room();
+  asking.soon("one");
+  asking.hurry();
+  asking.hurry();
+  clock.pass(1000);
+  expect(asked.map(({ question }) => question)).toEqual(["one"]);
+  asking.soon("two");
+  asking.stop();
+  asking.hurry();
+  expect(asked).toHaveLength(1);
+});
