@@ -82,7 +82,7 @@ SLOW_TO_START = {"asyncio", "logging", "subprocess", "dataclasses", "inspect", "
 
 @pytest.fixture
 def home_with_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Returns a home folder with the workspace `work`, where daemons may be started."""
+    """Yields a home folder with the workspace `work`, where daemons may be started."""
     monkeypatch.setenv("CI", "")
     monkeypatch.setenv("SIDECAR_DAEMON_IDLE_MINUTES", "2")
     (tmp_path / "work").mkdir()
@@ -93,7 +93,7 @@ def home_with_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @pytest.fixture
 def with_daemon(home_with_work: Path) -> Path:
-    """Yields a home folder in which a daemon serves the indexed workspace `work`."""
+    """Returns a home folder in which a daemon serves the indexed workspace `work`."""
     sidecar(home_with_work, "daemon", "start")
     sidecar(home_with_work, "index", "-w", str(home_with_work / "work"))
     return home_with_work

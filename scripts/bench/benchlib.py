@@ -294,7 +294,7 @@ class LspClient:
 
 
 def open_service(home: Path) -> Service:
-    """Yields the service in this process over the data folder `home`. Its tools ask no questions."""
+    """Returns the service in this process over the data folder `home`. Its tools ask no questions."""
     from sidecar.tools.assemble import make_service
 
     return make_service(env={**os.environ, "SIDECAR_HOME": str(home)}, flags={"confirm": "never"})

@@ -93,7 +93,7 @@ OBSTACLES: dict[str, Callable[[DataFolder], contextlib.AbstractContextManager[No
 
 @pytest.fixture(scope="module")
 def greeted_folder(indexed_home: Path, place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Yields a data folder that served an agent before, so its daemon's answer to `initialize` is stored."""
+    """Returns a data folder that served an agent before, so its daemon's answer to `initialize` is stored."""
     with made_data_folder() as data_folder:
         shutil.copytree(indexed_home, data_folder.home, dirs_exist_ok=True)
         assert handshake(data_folder, written_anew(place)) == ""

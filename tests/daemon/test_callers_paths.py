@@ -18,7 +18,7 @@ PATTERNS: dict[str, Any] = {"patterns": ["unit1.py"]}
 
 @pytest.fixture
 def there(data_folder: DataFolder, tmp_path: Path) -> DataFolder:
-    """Yields a data folder whose daemon was started in another folder than any caller's."""
+    """Returns a data folder whose daemon was started in another folder than any caller's."""
     (tmp_path / "other").mkdir()
     assert data_folder.run("daemon", "start", cwd=tmp_path / "other").returncode == 0
     return data_folder

@@ -308,7 +308,7 @@ class Unloadable:
         raise ModelLoadFailed("The model's file is missing.")
 
     def loaded(self, settings: Settings) -> None:
-        """Returns that no model is loaded."""
+        """Answers that no model is loaded."""
 
 
 def test_a_status_is_not_ready_after_a_search_whose_model_could_not_be_loaded(project: Project, models: Models) -> None:

@@ -40,7 +40,7 @@ def test_every_one_of_twenty_damages_has_a_way_out_that_ends_with_a_whole_index(
 
 @pytest.fixture
 def damaged(project: Project) -> Iterator[Service]:
-    """Returns the service, over an index whose manifest is no database any more."""
+    """Yields the service, over an index whose manifest is no database any more."""
     index(project.open())
     project.close()
     IndexLayout(project.home, str(project.root)).manifest(1).write_bytes(b"not a database" * 1000)

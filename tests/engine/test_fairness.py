@@ -68,7 +68,7 @@ def paths(workspace: Workspace, query: str) -> list[str]:
 
 
 def paths_when_fresh(workspace: Workspace, query: str) -> list[str]:
-    """On a busy machine a changed file is not indexed within a search's patience, and the answer says so."""
+    """On a busy machine a changed file is not indexed within the time that a search waits, and the answer says so."""
     answers: list[SearchAnswer] = []
 
     def says_nothing_is_missing() -> bool:

@@ -22,7 +22,7 @@ NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
 
 def watched(project: Project) -> tuple[IndexedWorkspace, queue.Queue[StatusAnswer]]:
-    """Yields an indexed and searched workspace whose watcher runs, with the states that it announces."""
+    """Returns an indexed and searched workspace whose watcher runs, with the states that it announces."""
     project.watcher = True
     workspace = project.open()
     seen: queue.Queue[StatusAnswer] = queue.Queue()

@@ -24,7 +24,7 @@ def is_ours(thing: object) -> bool:
 
 
 def referents(thing: object) -> Iterator[object]:
-    """Returns what an object holds; for a function, the values of its closure, and not its module."""
+    """Yields what an object holds; for a function, the values of its closure, and not its module."""
     if isinstance(thing, types.FunctionType):
         closed_over = [cell.cell_contents for cell in thing.__closure__ or () if cell != types.CellType()]
         found = [*closed_over, *(thing.__defaults__ or ())]

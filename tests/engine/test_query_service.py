@@ -70,7 +70,7 @@ class Unloadable:
         raise ModelLoadFailed("The model's file is missing.")
 
     def loaded(self, settings: Settings) -> None:
-        """Returns that no model is loaded."""
+        """Answers that no model is loaded."""
 
 
 def test_a_search_tries_once_to_load_a_model_that_cannot_be_loaded(

@@ -279,8 +279,8 @@ def relisted(shelf: Path, **changes: Any) -> None:
 
 
 def remade(shelf: Path, head: Head, part: str, change: Callable[[Any], Any], **header: Any) -> Head:
-    """Returns the same file with another part or header and right hashes, as anybody with write access could make
-    it."""
+    """Makes the same file with another part or header and right hashes, as anybody with write access could. Returns
+    its entry in the list."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         read = unpack(shelf / name_of(head.sha256), place, rows.PARTS) | header

@@ -54,7 +54,7 @@ def check_it_is_a_miss(team: Team, reason: str) -> None:
 
 
 def tampered(shelf: Path, part: str, change: Callable[[Any], Any]) -> None:
-    """Returns the same snapshot with another part and right hashes, as anybody with write access could make it."""
+    """Makes the same snapshot with another part and right hashes, as anybody with write access could make it."""
     (head,) = FolderPlace(shelf).heads()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -70,13 +70,13 @@ def tampered(shelf: Path, part: str, change: Callable[[Any], Any]) -> None:
 
 
 def relisted(shelf: Path, **changes: Any) -> None:
-    """Returns the same snapshot with another description."""
+    """Lists the same snapshot with another description."""
     (head,) = FolderPlace(shelf).heads()
     (shelf / "heads.json").write_bytes(heads.written([replace(head, **changes)]))
 
 
 def of_kind(shelf: Path, **kind: str) -> None:
-    """Returns the same snapshot as another version of sidecar would have made it."""
+    """Makes the same snapshot as another version of sidecar would have made it."""
     (head,) = FolderPlace(shelf).heads()
     relisted(shelf, kind={**head.kind, **kind})
 

@@ -39,14 +39,15 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """The ids of the manifest's tables are what decides who is alive."""
+    """The ids in the manifest's tables decide which entries are alive."""
     connection.execute("CREATE TABLE files(id INTEGER PRIMARY KEY)")
     connection.execute("CREATE TABLE chunks(id INTEGER PRIMARY KEY, file_id INTEGER)")
     LexicalIndex().create_tables(connection)
 
 
 def write(connection: sqlite3.Connection, *texts: str, path: str = "src/thing.py") -> list[int]:
-    """One segment with one file of one chunk per text; returns the file ids, which are the chunk ids too."""
+    """Writes one segment, with a file of one chunk for each text. Returns the file ids, which are also the chunk
+    ids."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
     (seen,) = connection.execute("SELECT coalesce(max(file_id), 0) FROM definitions").fetchone()
     ids = list(range(max(last, seen) + 1, max(last, seen) + 1 + len(texts)))
@@ -70,7 +71,7 @@ def remove(connection: sqlite3.Connection, *ids: int) -> None:
 
 
 def alive_content(connection: sqlite3.Connection, *terms: str) -> Snapshot:
-    """Per term the living (id, count) pairs of bodies, names and fields."""
+    """Returns, for each term, the living (id, count) pairs of bodies, names and fields."""
     alive = {row[0] for row in connection.execute("SELECT id FROM files")}
     found = read_postings(connection, terms)
     return {
@@ -83,7 +84,7 @@ def alive_content(connection: sqlite3.Connection, *terms: str) -> Snapshot:
 
 
 def _of_place(postings: Postings, place: int) -> list[tuple[int, int]]:
-    """Ids and counts of one term."""
+    """Returns the ids and counts of one term."""
     here = postings.places == place
     return list(zip(postings.ids[here].tolist(), postings.tfs[here].tolist(), strict=True))
 
@@ -95,7 +96,7 @@ def chunks_with(connection: sqlite3.Connection, term: str) -> list[int]:
 
 
 def is_known(connection: sqlite3.Connection, term: str) -> bool:
-    """Whether it stands anywhere, dead or alive."""
+    """Returns whether the term is anywhere, dead or alive."""
     found = read_postings(connection, [term])
     return any(len(part.ids) for part in (found.bodies, found.names, found.fields))
 
