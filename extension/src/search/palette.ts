@@ -1,4 +1,4 @@
-// The search palette: one list that answers while somebody types, and shows in the editor what is moved over.
+// The search palette: a list that answers while somebody types, and previews the active row in the editor.
 import * as vscode from "vscode";
 import type { PlacedHit } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
@@ -38,9 +38,9 @@ export class Palette implements vscode.Disposable {
   private readonly asking: Asking<Asked, Found>;
   private mode: Mode;
   private answered: { asked: Asked; found: Found } | undefined;
-  /** The row that is active without anybody having moved since. */
+  /** The row that is active although nobody has moved to it. */
   private resting: Item | undefined;
-  /** How often what is typed has changed. */
+  /** How often the input has changed. */
   private typings = 0;
   private leaving = false;
   private closed = false;
@@ -58,9 +58,9 @@ export class Palette implements vscode.Disposable {
     this.list.placeholder = opening.placeholder;
     this.list.value = this.isNarrowing || opening.begun === true ? "" : opening.query;
     this.list.matchOnDescription = this.isNarrowing;
-    // Where one word is typed, the editor itself marks it in the match.
+    // If a single word is typed, the editor itself marks it in the match.
     this.list.matchOnDetail = true;
-    // Rows stay in the order of the answer; the editor would put those first whose label has what is typed.
+    // Rows keep the order of the answer; the editor would put rows first whose label contains the input.
     Object.assign(this.list, { sortByLabel: false });
     this.list.onDidChangeValue(() => this.typed());
     this.list.onDidChangeActive(([item]) => void this.movedTo(item));
@@ -73,12 +73,12 @@ export class Palette implements vscode.Disposable {
   open(): void {
     this.dress();
     this.list.show();
-    // What is there when the list is shown is selected, and gone with the next key.
+    // The text in the input when the list is shown is selected, and the next key replaces it.
     if (this.opening.begun === true) this.list.value = this.opening.query;
     this.askNow();
   }
 
-  /** Keeps the question of the list for later, or no longer. */
+  /** Saves the list's question, or forgets it. */
   save(): void {
     if (this.asked.query === "" || this.isNarrowing) return;
     this.around.shelf.toggleSaved(this.asked);
@@ -101,7 +101,7 @@ export class Palette implements vscode.Disposable {
     this.leaveWith(this.around.showAsEditor);
   }
 
-  /** In the file that was there before, at its cursor. */
+  /** Opens it in the file that was there before, at its cursor. */
   peek(item = this.list.activeItems[0]): void {
     const hit = item?.hit;
     if (hit !== undefined) void this.leave(true, hit.path, () => peekAt(hit));
@@ -113,7 +113,7 @@ export class Palette implements vscode.Disposable {
     this.list.dispose();
   }
 
-  /** What is typed narrows one answer down, and asks nothing. */
+  /** The input filters one answer, and sends no request. */
   private get isNarrowing(): boolean {
     return this.opening.subject === "similar";
   }
@@ -157,7 +157,7 @@ export class Palette implements vscode.Disposable {
     return takesFilters(this.opening.subject);
   }
 
-  /** Filters alone ask nothing yet. */
+  /** Filters alone send no request. */
   private get isQuestion(): boolean {
     const { query } = this.asked;
     return (this.takesFilters ? understood(query).text : query) !== "";
@@ -178,7 +178,7 @@ export class Palette implements vscode.Disposable {
     this.putAside(pastItems(this.around.shelf.history, this.around.shelf.saved, this.opening.subject));
   }
 
-  /** Rows that are no answer. */
+  /** Shows rows that are no answer. */
   private putAside(items: readonly Item[]): void {
     this.answered = undefined;
     this.dress();
