@@ -1,5 +1,7 @@
-"""A real Chroma server of the installed wheel, which a test starts, kills, damages and starts again; and servers in
-front of it or in its place that note what they are sent, or answer wrongly."""
+"""Servers for tests: a real Chroma server, and servers that record requests or answer wrongly.
+
+A test starts, kills, damages and restarts the Chroma server of the installed wheel. The other servers stand in front of
+it or in its place."""
 
 from __future__ import annotations
 
@@ -122,7 +124,7 @@ class Listener:
 
         class Quiet(http.server.ThreadingHTTPServer):
             def handle_error(self, *_: object) -> None:
-                """A client that leaves is no error."""
+                """Ignores a client that leaves."""
 
         self._server = Quiet(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -136,7 +138,7 @@ class Listener:
 
     @property
     def sent(self) -> bytes:
-        """Everything that was sent: first lines, headers and contents."""
+        """Returns everything that was sent: first lines, headers and contents."""
         return b"\n".join(
             f"{method} {path} {headers}".encode() + b"\n" + content for method, path, headers, content in self.heard
         )
@@ -158,7 +160,7 @@ def listening(
 
 
 def passed_on(url: str) -> Callable[[str, str, dict[str, str], bytes], Answer]:
-    """Answers as the server at `url` does."""
+    """Passes the request on to the server at `url`, and its answer back."""
 
     def answer(method: str, path: str, headers: dict[str, str], content: bytes) -> Answer:
         kept = {name: value for name, value in headers.items() if name not in ("host", "accept-encoding")}
@@ -173,7 +175,7 @@ def passed_on(url: str) -> Callable[[str, str, dict[str, str], bytes], Answer]:
 
 
 def certificate(folder: Path, name: str) -> Path:
-    """A file with a key and a certificate for a server of this name, which signs itself."""
+    """Returns a file with a key and a self-signed certificate for a server of this name."""
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""What a process may meet: no descriptor left, and files that it may not read."""
+"""Difficult circumstances for a process: no file descriptor left, and files that it may not read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOBODY = 65534
 
 @contextmanager
 def without_descriptors() -> Iterator[None]:
-    """Within it, whatever this process opens fails with EMFILE."""
+    """Within the block, every attempt of this process to open something fails with EMFILE."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken: list[int] = []
     highest = os.open(os.devnull, os.O_RDONLY)
@@ -35,9 +35,8 @@ def without_descriptors() -> Iterator[None]:
 
 @contextmanager
 def as_somebody() -> Iterator[None]:
-    """Within it, permissions count for what this thread opens, even where the tests run as the superuser.
-
-    On Linux, other threads stay who they are: they read the index meanwhile, which only its user may.
+    """Within the block, permissions apply to what this thread opens, even if the tests run as the superuser. On Linux,
+    other threads keep their user: meanwhile they read the index, which only its owner may read.
     """
     if os.geteuid() != 0:
         yield

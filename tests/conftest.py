@@ -19,7 +19,7 @@ settings.register_profile("inner-loop", deadline=None, max_examples=25)
 settings.load_profile("sidecar")
 os.environ["CI"] = "1"
 os.environ["SIDECAR_CHECK_LOCKS"] = "1"
-os.environ["TERM"] = "xterm"  # which terminal the tests run in changes nothing: neither colours nor links
+os.environ["TERM"] = "xterm"  # the terminal in which the tests run has no influence: neither colours nor links
 for _variable in (
     "NO_COLOR",
     "TERM_PROGRAM",
@@ -30,29 +30,30 @@ for _variable in (
     "DOMTERM",
 ):
     os.environ.pop(_variable, None)
-for _variable in ("HTTP_PROXY", "ALL_PROXY", "HTTPS_PROXY"):  # every server of a test is on this machine
+for _variable in ("HTTP_PROXY", "ALL_PROXY", "HTTPS_PROXY"):  # every server that a test uses is on this machine
     os.environ.pop(_variable, None)
     os.environ.pop(_variable.lower(), None)
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of thousands of processes would compile its modules anew
-sys.dont_write_bytecode = False  # and pytest would rewrite the asserts of every test file at each start
-signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, every process compiles its modules anew
+sys.dont_write_bytecode = False  # with it, pytest rewrites the asserts of every test file at each start
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
 
 _TESTS = Path(__file__).parent
 _PROGRAMS = frozenset({"daemon", "e2e", "spec"})
 """Folders whose tests all need real programs."""
 _PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "seen", "served", "server", "siege"})
-"""Fixtures, most of them a module's, that start one. Give these names to no others."""
+"""Fixtures that start a program; most of them are a module's. No other fixture may have one of these names."""
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`make check` does not import folders of which it would run no test: collecting takes each worker seconds."""
+    """Does not import folders of which `make check` would run no test, because collecting takes each worker seconds."""
     skipped = config.option.markexpr == "not process" and collection_path.parent == _TESTS
     return True if skipped and collection_path.name in _PROGRAMS else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what starts programs, and lets the files with slow tests begin: no worker is left with one at the end."""
+    """Marks tests that start programs, and puts the files with slow tests first, so that no worker is still busy with
+    one at the end."""
     for item in items:
         in_programs = any(item.path.is_relative_to(_TESTS / folder) for folder in _PROGRAMS)
         if in_programs or _PROGRAM_FIXTURES & set(getattr(item, "fixturenames", ())):
@@ -62,9 +63,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class _Watch:
-    """Fails what starts a process while a test without the mark is set up, runs or is torn down.
-
-    An audit hook sees every start, and stays for good.
+    """Fails a test without the mark if a process is started while it is set up, runs or is torn down. An audit hook,
+    which cannot be removed, sees every start.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class _Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Round the whole test, so that fixtures of its module and of its class are watched too."""
+        """Covers the whole test, so that fixtures of its module and class are watched too."""
         self._test = "" if item.get_closest_marker("process") else item.nodeid
         try:
             return (yield)

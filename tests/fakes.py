@@ -387,7 +387,7 @@ class FakeWorkspaces:
         raise WorkspaceNotFound(f"{root} is not a folder.")
 
     def problems(self, root: str) -> None:
-        """The workspace says what is wrong with its settings."""
+        """Ignores the report: the workspace itself reports faults in its settings."""
 
     def close(self) -> None:
         self.closed = True

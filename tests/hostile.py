@@ -1,7 +1,7 @@
-"""Files that were made to harm whoever parses them: languages times patterns, the same bytes on every run.
+"""Files that are made to harm their parser: every pattern in every language, with the same bytes on every run.
 
-A line stays short where the harm does not lie in its length: files of endless lines are taken for minified ones and not
-parsed at all.
+Lines are short unless their length is the harm, because files with very long lines count as minified and are not parsed
+at all.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from sidecar.parts.classify import MAX_ATTRIBUTE_LINES
 from sidecar.parts.pattern_index import MAX_PATTERNS
 
 SIZE = 99_000
-"""Bytes of a file: just below what was once held harmless enough for the process that everybody shares."""
+"""Bytes of a file: just below the size that was once considered harmless enough for the shared process."""
 _WIDTH = 80
-"""Characters of a line, about."""
+"""The approximate number of characters in a line."""
 
 Pattern: TypeAlias = Callable[[int], bytes]
 
@@ -34,7 +34,7 @@ LANGUAGES: dict[str, str] = {
         ).split()
     )
 }
-"""Names, each with an extension: every language that has a grammar, documents, and some that have none."""
+"""File extensions by name: every language that has a grammar, documents, and some languages without a grammar."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class HostileFile:
 def hostile_files(
     size: int = SIZE, languages: tuple[str, ...] = (), patterns: tuple[str, ...] = ()
 ) -> Iterator[HostileFile]:
-    """Every pattern in every language, or in some; raises KeyError for a name that there is not."""
+    """Yields every pattern in every language, or in the given ones. Raises KeyError for an unknown name."""
     for language in languages or LANGUAGES:
         for pattern in patterns or PATTERNS:
             name = f"{pattern}.{LANGUAGES[language]}"
@@ -60,12 +60,13 @@ RULES = (
     *("secret-{}.txt", "/dir{}/x", "*.x{}", "pre{}*", "d/*.x{}", "**/x{}/*", "a{}*b", "*w{}v*", "x{}/**", "[a-f]x{}"),
     *("!{}.py", "?{}?", "module_{}.p", "src/part1/module_{}.pyx", "**/part{}*/**"),
 )
-"""Lines, of which each has a number of its own."""
+"""Lines, each with a different number."""
 FAR_TOO_MANY = 100_000
 
 
 def hostile_rules() -> Iterator[HostileFile]:
-    """Files of as many rules as are applied, and of far more; `language` is the name that makes one a file of rules."""
+    """Yields files with as many rules as are applied, and with far more; `language` is the file name that makes it a
+    file of rules."""
     for name in RULES_FILES:
         of_attributes = name == ".gitattributes"
         end = " linguist-generated\n" if of_attributes else "\n"
@@ -76,7 +77,7 @@ def hostile_rules() -> Iterator[HostileFile]:
 
 
 def _filled(unit: str, size: int, end: str = "\n") -> bytes:
-    """The unit over and over on lines of some `_WIDTH` characters."""
+    """Repeats the unit on lines of about `_WIDTH` characters."""
     line = unit * max(1, _WIDTH // len(unit)) + end
     made = line.encode("utf-8", "surrogatepass")
     return (made * (size // len(made) + 1))[:size]
@@ -87,7 +88,7 @@ def _repeated(unit: str) -> Pattern:
 
 
 def _lines(unit: str) -> Pattern:
-    """The unit over and over with no newlines but its own."""
+    """Repeats the unit, with no newlines but its own."""
     return lambda size: _filled(unit, size, "")
 
 
@@ -96,12 +97,12 @@ def _closed(opening: str, closing: str) -> Pattern:
 
 
 def _begun(start: str, unit: str) -> Pattern:
-    """What is never ended: a string, a comment, a document within the document."""
+    """Something that never ends: a string, a comment, a document within the document."""
     return lambda size: start.encode() + _filled(unit, size - len(start))
 
 
 def _indented(line: str, step: str = " ") -> Pattern:
-    """Each line stands one step deeper than the one before."""
+    """Indents each line one step more than the line before."""
 
     def make(size: int) -> bytes:
         lines: list[str] = []
@@ -115,7 +116,7 @@ def _indented(line: str, step: str = " ") -> Pattern:
 
 
 def _nested_keys(size: int) -> bytes:
-    """300 levels of keys, again and again."""
+    """Repeats 300 levels of keys."""
     levels = "".join(f"{' ' * depth}k{depth}:\n" for depth in range(300)).encode()
     return (levels * (size // len(levels) + 1))[: max(size, len(levels))]
 

@@ -24,13 +24,14 @@ from tests.patience import PATIENCE_S
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 LFS_FROM = 1_000_000
-"""Larger files are in LFS, as on the hub: their SHA-256 is stated, else the git blob's SHA-1."""
+"""Larger files are in LFS, as on the hub, which states their SHA-256. For smaller files it states the SHA-1 of the git
+blob."""
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 class Hub(NamedTuple):
-    """A running hub as a test sees it."""
+    """A test's view of a running hub."""
 
     folder: Path
     source: str

@@ -1,4 +1,4 @@
-"""A copy of the package as it is when installed, with a list of published models of the test's own."""
+"""A copy of the package as after an installation, with the test's own list of published models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MINILM = models_folder() / "minilm-code"
 
 
 def install(site: Path, models: list[dict[str, Any]]) -> Path:
-    """The folder for PYTHONPATH."""
+    """Returns the folder for PYTHONPATH."""
     shutil.copytree(Path(sidecar.__file__).parent, site / "sidecar", ignore=shutil.ignore_patterns("__pycache__"))
     packed = site / "sidecar" / "_models"
     packed.mkdir()
@@ -30,7 +30,7 @@ def install(site: Path, models: list[dict[str, Any]]) -> Path:
 
 
 def serve_minilm(folder: Path) -> dict[str, Any]:
-    """Puts the shipped MiniLM under the hub's layout; its entry, pinned."""
+    """Lays out the shipped MiniLM as on the hub. Returns its entry, pinned to a commit."""
     files = {}
     entry: dict[str, Any]
     for name, path in PATHS.items():
@@ -44,7 +44,8 @@ def serve_minilm(folder: Path) -> dict[str, Any]:
 
 
 def environment(site: Path, home: Path, **more: str) -> dict[str, str]:
-    """Without proxies, which a hub on this machine must not go through, and without what another test's shell has."""
+    """Returns an environment without proxies, because a hub on this machine must be reached directly, and without
+    variables of another test's shell."""
     kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and not k.startswith("SIDECAR_")}
     return {**kept, "PYTHONPATH": str(site), "SIDECAR_HOME": str(home), "CI": "1", **more}
 

@@ -1,7 +1,7 @@
 """Opens every door of sidecar at once, indexes and searches through each, keeps all open, and searches once more.
 
-`python -m tests.kept_open WORK HOMES SECONDS`. Libraries that report home do it on a timer: a program that answers and
-ends is gone before.
+`python -m tests.kept_open WORK HOMES SECONDS`. Libraries that report to their makers do so on a timer, so a program
+that answers and ends would be gone before that.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.patience import PATIENCE_S
 
 SIDECAR = (sys.executable, "-P", "-m", "sidecar")
 LIMIT_S = int(PATIENCE_S)
-"""For all of it, so that nothing is left running where a door does not answer."""
+"""Time limit in seconds for the whole run, so that nothing keeps running if a door does not answer."""
 MARK = b"def open_socket"
-"""In every answer to a search."""
+"""A text that is in every answer to a search."""
 CONTRARY = {
     "ORT_DISABLE_TELEMETRY": "0",
     "ANONYMIZED_TELEMETRY": "True",
@@ -44,13 +44,13 @@ CONTRARY = {
     "PYDANTIC_DISABLE_PLUGINS": "",
     "DO_NOT_TRACK": "0",
 }
-"""A user's own environment, which wants all of it."""
+"""The environment of a user who wants all telemetry."""
 Search: TypeAlias = Callable[[], None]
 
 
 class Door:
-    """A door that is open. Its index lies in `home`, else it is the daemon's: no two processes share a data folder
-    without the daemon."""
+    """An open door. Its index is in `home`, or else the daemon's: without the daemon, no two processes share a data
+    folder."""
 
     def __init__(self, work: Path, home: Path | None, *words: str) -> None:
         self.work = work
@@ -64,7 +64,7 @@ class Door:
         self._command = [*SIDECAR, *words, *(["--standalone"] if home else [])]
 
     def run(self, *words: str) -> None:
-        """One that ends by itself."""
+        """A door whose program ends by itself."""
         line = [*self._command, *words]
         done = subprocess.run(line, cwd=self.work, env=self._env, capture_output=True, check=False)
         assert done.returncode == 0, f"{line}: {done.stdout!r} {done.stderr!r}"
@@ -106,7 +106,7 @@ def editor(door: Door) -> Iterator[Search]:
 
 @contextmanager
 def remote_editor(door: Door) -> Iterator[Search]:
-    """One that connects to a port."""
+    """A door that connects to a port."""
     create = {"jsonrpc": "2.0", "id": "create", "method": "sidecar/createIndex", "params": {}}
     (first, ready, search), _ = lsp(door.work)
     with door.started(subprocess.PIPE) as process:
@@ -179,7 +179,7 @@ def shell(door: Door) -> Iterator[Search]:
 
 @contextmanager
 def large_workspace(work: Path, home: Path) -> Iterator[Search]:
-    """What keeps Chroma's process open: no door to a small workspace does."""
+    """Keeps Chroma's process open, which no door to a small workspace does."""
     line, pipe = [sys.executable, "-m", "tests.large_workspace", str(work), str(home)], subprocess.PIPE
     with subprocess.Popen(line, env={**os.environ, **CONTRARY}, stdin=pipe, stdout=pipe) as process:
         yield lambda: exchange(process, b"open a socket\n", until=b"connection.py\n")
@@ -214,7 +214,7 @@ def main() -> None:
             script(Door(work, homes / "script", "serve", "--json", "--model", "minilm-code-int8")),
             large_workspace(work, homes / "large"),
         ]
-        # The stack within the pool: where a door fails, all are closed, and no thread waits for one any more.
+        # The stack is inside the pool: if a door fails, all are closed, and no thread waits for one any more.
         with ThreadPoolExecutor(len(doors)) as pool, ExitStack() as open_doors:
             searches = list(pool.map(open_doors.enter_context, doors))
             for _ in pool.map(call, searches):

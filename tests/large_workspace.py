@@ -1,7 +1,7 @@
 """Searches a workspace whose vectors do not fit into memory, as `python -m tests.large_workspace WORK HOME`.
 
-Only such a workspace keeps Chroma's process open; a small one stands for it, with no memory for its vectors. For each
-line of standard input it answers a search with a line: the path of the best hit. It ends with its input.
+Only such a workspace keeps Chroma's process open. Here it is a small one without any memory for vectors. For each line
+of standard input it answers a search with a line: the path of the best hit. It ends with its input.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Does everything that sidecar does on a small workspace, as `python -m tests.network_tour PYTHON WORK [WORD...]`.
 
-Run in a network namespace with nothing in it where the system lets one be made; then what the kernel has counted of
-packets without a route is printed, whoever sent them: Python, a library's native code or a child.
+If the system allows it, it runs in an empty network namespace. It then prints the kernel's count of packets without a
+route, whether Python, a library's native code or a child process sent them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COUNTED = {"snmp": ("Ip:OutNoRoutes", "Udp:OutDatagrams"), "snmp6": ("Ip6OutNoRo
 
 
 def in_empty_network() -> list[str]:
-    """What to put before a command; empty where such a network cannot be had."""
+    """Returns the words to put before a command; empty if such a network cannot be made."""
     unshare = shutil.which("unshare")
     for words in ([unshare, "-n"], [unshare, "-rn"]) if unshare else ():
         if subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0:
@@ -34,14 +34,14 @@ def in_empty_network() -> list[str]:
 
 
 def raise_loopback() -> None:
-    """`ip link set lo up`: the doors that listen on this machine need it."""
+    """Does `ip link set lo up`, because some doors listen on this machine."""
     request = struct.pack("16sh14x", b"lo", 0x1)  # IFF_UP
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS
 
 
 def counters() -> dict[str, int]:
-    """Packets that no network took, and datagrams: questions for names are such."""
+    """Returns the kernel's counts of packets without a route, and of datagrams, such as name lookups."""
     lines = Path("/proc/net/snmp").read_text("utf-8").splitlines()
     found: dict[str, int] = {}
     for names, values in zip(lines[::2], lines[1::2], strict=True):
@@ -91,7 +91,7 @@ class Tour:
         self.run("index", "--model", "minilm-code-int8")
 
     def doors(self) -> None:
-        """Each over the daemon."""
+        """Uses each door through the daemon."""
         self.run("delete", "--yes")
         self.run("daemon", "start", ci="")
         try:
@@ -103,7 +103,7 @@ class Tour:
             self.run("daemon", "stop", ci="")
 
     def converse(self, word: str, given: bytes, last: bytes = b"") -> None:
-        """Says `given` to a door, waits for the answer that has the code, and says `last`."""
+        """Sends `given` to a door, waits for the answer that contains the code, and sends `last`."""
         line, env = [*self._command, word, *self._more], {**os.environ, "CI": ""}
         with subprocess.Popen(line, cwd=self._work, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None

@@ -1,5 +1,7 @@
-"""How long a test waits for what must come: one number, so that no test is in more of a hurry than another; and how it
-waits, so that what never comes fails the test and says so, instead of holding up all others."""
+"""How long and how tests wait for an event.
+
+There is one time limit for all tests. If an event never comes, the test fails with a message and does not hold up all
+others."""
 
 from __future__ import annotations
 
@@ -9,14 +11,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 PATIENCE_S = 600.0
-"""Seconds. Only what hangs takes as long, however busy the machine is. A test may last longer in all, until the
-`timeout` of pyproject.toml ends it."""
+"""The limit in seconds for one wait. Only a hanging program reaches it, however busy the machine is. The whole test may
+take longer, until the `timeout` of pyproject.toml ends it."""
 
 T = TypeVar("T")
 
 
 def until(holds: Callable[[], object], pause: Callable[[], object] = lambda: time.sleep(0.02)) -> None:
-    """Waits until a condition holds; `pause` waits for a reason to look again, but not for long."""
+    """Waits until a condition holds. `pause` waits briefly for a reason to look again."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, f"it does not hold after {PATIENCE_S:.0f} s"
@@ -24,7 +26,7 @@ def until(holds: Callable[[], object], pause: Callable[[], object] = lambda: tim
 
 
 def first_that(true_of: Callable[[T], object], arriving: queue.Queue[T]) -> T:
-    """The first thing to arrive of which something is true. Those before it are taken out of the queue, too."""
+    """Returns the first item that satisfies the condition. Earlier items are taken out of the queue too."""
     deadline, last = time.monotonic() + PATIENCE_S, None
     while (left := deadline - time.monotonic()) > 0:
         try:

@@ -1,7 +1,7 @@
 """Made-up secrets of every kind in the places where people leave them, from the public description of each format.
 
-Written before any rule was looked at. Shapes of files named in `HELD_OUT` took no part in choosing the rules: they say
-what a rule does on what it was not built with. Nothing here holds a secret: each is put together when it is asked for.
+They were written before any rule was read. The shapes of files named in `HELD_OUT` were not used to choose the rules,
+so they show how a rule does on unknown files. This file contains no secret: each is put together when it is requested.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def uuid(rng: random.Random) -> str:
 
 
 def mixed(rng: random.Random, alphabet: str, length: int) -> str:
-    """A password such as a generator makes: letters of both cases and digits are all there."""
+    """Returns a password as a generator makes it, with letters of both cases and digits."""
     while True:
         value = run(rng, alphabet, length)
         if all(any(c in value for c in some) for some in (LOWER, UPPER, DIGITS)):
@@ -551,7 +551,8 @@ FILES: dict[str, Whole] = {
 
 
 def fragments_of(value: str, kind: str) -> str:
-    """The part of a value that must not remain: of a URL or connection string the password, else the second half."""
+    """Returns the part of a value that must not remain: the password of a URL or connection string, otherwise the
+    second half."""
     if kind == "URL with a token":
         return value.split("//")[1].split(":", maxsplit=1)[0]
     if kind.startswith("URL"):

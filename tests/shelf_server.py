@@ -11,9 +11,8 @@ from typing import Any
 
 
 class ShelfServer:
-    """What it holds, by path, and what it was asked: (method, path, headers).
-
-    `conditions`: it heeds If-Match and If-None-Match. `faults`: by the name of a file, what answers in its place.
+    """Its contents by path, and its requests as (method, path, headers). `conditions`: it supports If-Match and
+    If-None-Match. `faults`: by the name of a file, the function that answers in its place.
     """
 
     def __init__(self) -> None:

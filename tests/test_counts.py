@@ -1,4 +1,4 @@
-"""A count is put into words in one place, so that one file is never `1 files`: no text does it by hand."""
+"""Counts are put into words in one place, so that one file is never called `1 files`; no other text does so."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PLURAL = re.compile(rf" (?:[a-z]+ )?(?:{COUNTED})\b")
 _TYPESCRIPT = re.compile(rf"\$\{{[^}}]*\}} (?:[a-z]+ )?(?:{COUNTED})\b")
 
 NO_COUNTS = re.compile(r"(is|are|names|does not|of the|takes|holds|leaves|has|says|cannot be) ")
-"""After these words a plural is no count's: `X is not a folder`."""
+"""After these words a plural does not belong to a count: `X is not a folder`."""
 
 
 def by_hand(path: Path) -> Iterator[str]:

@@ -15,17 +15,18 @@ PAGES = [
 ]
 NAMED = re.compile(r"(?<![\w/.-])(?:[\w-]+/)*[\w-]+\.(?:py|lua)\b")
 BASES = [ROOT, *(ROOT / base for base in ("sidecar", "sidecar/engine", "sidecar/engine/search"))]
-"""Where the pages begin a path: `sidecar/tools/spec.py`, `engine/wiring.py`, `update/live.py` and `rank/signals.py`."""
+"""The folders to which paths in the pages are relative: `sidecar/tools/spec.py`, `engine/wiring.py`, `update/live.py`,
+`rank/signals.py`."""
 
 
 @cache
 def ours() -> set[str]:
-    """The names of all modules, for names that stand without a folder."""
+    """Returns the names of all modules, for names that are given without a folder."""
     return {path.name for folder in ("sidecar", "tests", "scripts") for path in (ROOT / folder).rglob("*.py")}
 
 
 def dead(text: str, modules: set[str]) -> list[str]:
-    """The files that `text` names and that do not exist. Paths in folders that are not ours are examples."""
+    """Returns the files that `text` names and that do not exist. Paths in other folders than ours are examples."""
     return [name for name in NAMED.findall(text) if is_ours(name) and not exists(name, modules)]
 
 

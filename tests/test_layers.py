@@ -1,4 +1,4 @@
-"""Who may import whom in the package, that nothing imports in a circle, and that modules and functions stay small."""
+"""Tests which module may import which, that there are no import cycles, and that modules and functions stay small."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHARED_PARTS = (
     *("parts.secrets.plain", "parts.asking"),
 )
 
-# Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
+# Parts that wrap no library but belong to the engine itself: the manifest in SQLite, and the lexical index in it.
 ENGINE_PARTS = (*(*SHARED_PARTS, "parts.manifest", "parts.left_out", "parts.coverage", "parts.slots", "parts.lexical"),)
 
 ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
@@ -61,13 +61,13 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.shared_vectors", ("parts.network", "parts.vectors", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts.vectors", ("parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
-    # Where the real parts enter the engine: constructors, what is open, and the engine's own processes.
+    # Modules in which the real parts enter the engine: constructors, open objects, and the engine's own processes.
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
     ("engine.workspaces", ("engine", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("engine.every_index", ("engine", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("engine.doctor", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("engine.ingest.worker", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
-    # What a model is, as the lists on disk say it; loading and downloading one.
+    # Models as the lists on disk describe them; loading and downloading one.
     ("engine.models", ("engine.index.layout", "parts.embed", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     # The packages of the engine, lowest first: each imports what stands above it here, and nothing else.
     ("engine.concurrency", (*VALUES,)),
@@ -158,7 +158,7 @@ def within(module: str, prefix: str) -> bool:
 
 
 def package_of(module: str) -> str:
-    """The folder of a part, a surface or a package of the engine: what it may always import."""
+    """Returns the folder of a part, a surface or a package of the engine, from which its modules may always import."""
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] in {"parts", "surfaces", "engine"} else parts[0]
 
@@ -259,7 +259,7 @@ def length(node: ast.stmt) -> int:
 
 
 def test_no_constructor_takes_more_than_seven_parameters() -> None:
-    """Values may have as many fields as the thing has facts; what behaves is built of few collaborators."""
+    """A value may have many fields; an object with behaviour is built from few others."""
     long = [
         f"{name_of(path)}.{node.name} takes {count}"
         for path in MODULES

@@ -1,4 +1,4 @@
-"""What starts must start light: a fresh interpreter may not pull in libraries that cost a second each."""
+"""Programs start quickly: a fresh interpreter must not import libraries that take a second each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print(json.dumps({"status": status, "modules": sorted(sys.modules)}))
 
 
 def imported(code: str, *argv: str, home: Path) -> tuple[object, set[str]]:
-    """Exit status and the top-level packages that were loaded in a process of its own."""
+    """Runs code in a new process, and returns its exit status and the top-level packages that it loaded."""
     env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code, *argv]
     done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, check=True)
@@ -82,7 +82,7 @@ SLOW_TO_START = {"asyncio", "logging", "subprocess", "dataclasses", "inspect", "
 
 @pytest.fixture
 def home_with_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home, and in it the workspace `work`, where daemons may be started."""
+    """Yields a home folder with the workspace `work`, where daemons may be started."""
     monkeypatch.setenv("CI", "")
     monkeypatch.setenv("SIDECAR_DAEMON_IDLE_MINUTES", "2")
     (tmp_path / "work").mkdir()
@@ -93,7 +93,7 @@ def home_with_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @pytest.fixture
 def with_daemon(home_with_work: Path) -> Path:
-    """A home in which a daemon serves the workspace `work`, which is indexed."""
+    """Returns a home folder in which a daemon serves the indexed workspace `work`."""
     sidecar(home_with_work, "daemon", "start")
     sidecar(home_with_work, "index", "-w", str(home_with_work / "work"))
     return home_with_work

@@ -1,4 +1,5 @@
-"""One name means one thing in the package, what is public is used there, and what is private only there."""
+"""In the package, no two classes have the same name, public names are used, and private names are used in their own
+module only."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from typing import TypeGuard
 from tests.sources import PACKAGE, ROOT, modules, nodes_of, tree_of
 
 FOR_TESTS = {"worker_pid", "live_update"}
-"""Used by tests alone, for a reason: they kill and stop the vector store's process, and wait for live update."""
+"""Public names that only tests use, for a reason: tests kill and stop the vector store's process, and wait for live
+update."""
 OURS = {"sidecar", "scripts", "tests"}
 PRIVATE = re.compile("_(?!_)")
 PLAIN = {"property", "cached_property", "staticmethod", "classmethod", "cache", "contextmanager"}
-"""Decorators that pass a function to nobody. Others, like a validator's, give it to a library that calls it."""
+"""Decorators that pass a function to no library. Others, such as a validator's, pass it to a library that calls it."""
 
 
 def public_classes(tree: ast.AST) -> Iterator[str]:
@@ -75,7 +77,7 @@ def uses(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
 
 
 def is_judged(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
-    """Whether it is a public function that only its name can reach."""
+    """Returns whether the node is a public function that can be reached only by its name."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
         return False
     return all(ast.unparse(decorator).rpartition(".")[2] in PLAIN for decorator in node.decorator_list)
@@ -113,7 +115,7 @@ def private_imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def test_tests_and_scripts_import_public_names_only() -> None:
-    """That they reach into no private attribute either is held by ruff (SLF001)."""
+    """Ruff checks that they use no private attributes either (SLF001)."""
     found = {
         path.relative_to(ROOT).as_posix(): list(private_imports(nodes_of(path)))
         for folder in ("tests", "scripts")

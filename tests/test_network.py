@@ -1,12 +1,10 @@
-"""Nothing but `sidecar models download` ever touches a network, unless the user has named a server; and with `offline`
-nothing does.
+"""Only `sidecar models download` uses a network, unless the user has named a server; with `offline` nothing does.
 
-Everything that sidecar does is done under two watchers: an audit hook in every Python process that it starts, isolated
-ones too, which notes each connection and each question for a name; and, where the system lets an empty network be made,
-the kernel's own count of packets that found no way out, which native code cannot avoid.
-
-Each command is over in seconds, and most run as on a build server: what libraries send later, and only to whoever is
-none, `test_nothing_leaves.py` looks for.
+Everything that sidecar does is done under two observers. An audit hook in every Python process, isolated ones included,
+records each connection and each name lookup. If the system lets an empty network be made, the kernel's count of packets
+without a route is read too, which native code cannot avoid. Each command ends within seconds, and most run as on a
+build server. `test_nothing_leaves.py` looks for what libraries send later, and only when they are not on a build
+server.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Written into the environment's site-packages, which also `python -I` reads; hooks cannot be taken back.
+# Written into the environment's site-packages, which `python -I` reads too. An audit hook cannot be removed.
 HOOK = """
 import os, sys
 log = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -54,7 +52,7 @@ note("start", None)
 
 
 class Watched(NamedTuple):
-    """A Python whose every process notes in `log` what it asks of a network."""
+    """Returns a Python whose processes all record in `log` what they ask of a network."""
 
     python: str
     log: Path
@@ -62,7 +60,7 @@ class Watched(NamedTuple):
     home: Path
 
     def tour(self, *words: str, **more: str) -> dict[str, int]:
-        """What the kernel counted; empty where it was not asked."""
+        """Returns the kernel's counts; empty if it was not asked."""
         self.log.write_text("", "utf-8")
         prefix = in_empty_network()
         line = [*prefix, sys.executable, "-m", "tests.network_tour", self.python, str(self.work), *words]
@@ -74,7 +72,7 @@ class Watched(NamedTuple):
         return counted
 
     def noted(self) -> tuple[list[str], list[str]]:
-        """What was asked of a network, and the processes that were watched."""
+        """Returns what was asked of a network, and the processes that were watched."""
         lines = self.log.read_text("utf-8").splitlines()
         started = [line for line in lines if line.startswith("('start'")]
         return [line for line in lines if line not in started], started

@@ -1,5 +1,5 @@
-"""No library of ours reports home, whatever a user's own environment says, and whoever imports it: a process of the
-package, a script or a test."""
+"""No library reports to its makers, whatever the user's environment says, whether the package, a script or a test
+imports it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ US = "sidecar.no_telemetry"
 
 
 def said(home: Path, code: str) -> str:
-    """What `code` prints in a process that a user starts, who wants all telemetry."""
+    """Returns what `code` prints in a process of a user whose environment asks for all telemetry."""
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **CONTRARY}
     line = [sys.executable, "-P", "-c", code]
     done = subprocess.run(line, cwd=home, env=env, capture_output=True, text=True, check=False)

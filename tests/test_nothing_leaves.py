@@ -28,8 +28,8 @@ pytestmark = [
 
 
 def everyday(folder: Path) -> dict[str, str]:
-    """The environment of a user who has never used any of this, without what libraries know a build server by: there
-    some are silent of their own accord."""
+    """Returns the environment of a new user, without the variables by which libraries recognise a build server, because
+    some send nothing there."""
     places = {
         "HOME": "home",
         "XDG_CACHE_HOME": "home/cache",
@@ -46,7 +46,7 @@ def everyday(folder: Path) -> dict[str, str]:
 
 
 def workspace(folder: Path) -> Path:
-    """Enough files, and a large one, for the process that prepares files."""
+    """Makes enough files, one of them large, to need the process that prepares files."""
     (folder / ".git").mkdir(parents=True)
     (folder / "connection.py").write_text("def open_socket(host):\n    return connect(host, 80)\n", "utf-8")
     (folder / "README.md").write_text("# How to configure\n\nSet the host.\n", "utf-8")
@@ -58,8 +58,8 @@ def workspace(folder: Path) -> Path:
 
 
 def outside(written: Iterable[Deed], *ours: Path) -> list[str]:
-    """What was written elsewhere than below `ours`: neither Python's compiled files beside its sources, nor the files
-    without a name in which SQLite sorts."""
+    """Returns what was written outside of `ours`, except Python's compiled files beside its sources and the nameless
+    files in which SQLite sorts."""
     usual = ("/dev/null", "/dev/tty", "/__pycache__", "/tmp/etilqs_")
     elsewhere = [deed for deed in written if not any(Path(deed.what).is_relative_to(folder) for folder in ours)]
     return sorted({str(deed) for deed in elsewhere if not any(name in deed.what for name in usual)})

@@ -1,4 +1,4 @@
-"""The default of a setting stands once: changed in the declaration, it is changed everywhere."""
+"""A setting's default is defined once: if the declaration changes, every other place does too."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a copy of the package says in which every declared default is another one."""
+    """Returns the output of a copy of the package in which every declared default is different."""
     folder = tmp_path_factory.mktemp("changed")
     shutil.copytree(PACKAGE, folder / "sidecar", ignore=shutil.ignore_patterns("*.bin", "*.onnx", "__pycache__"))
     declare = folder / "sidecar" / "settings" / "declare.py"

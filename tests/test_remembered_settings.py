@@ -10,7 +10,7 @@ from sidecar.settings.remembered import RememberedSettings
 
 
 class Reader:
-    """Reads for real and counts."""
+    """Reads the files, and counts the reads."""
 
     def __init__(self, user_file: Path) -> None:
         self.user_file = user_file
@@ -44,7 +44,7 @@ def test_files_that_are_missing_are_not_looked_into_again_until_they_come(tmp_pa
 
 
 def test_a_file_that_has_just_changed_is_read_every_time(tmp_path: Path) -> None:
-    """Its size and time stamps can stay the same over the next change."""
+    """After the next change, its size and time stamps can be the same."""
     settings, _ = remembered(tmp_path)
     config = tmp_path / "config.json"
     for threads in range(1, 7):

@@ -1,4 +1,4 @@
-"""The layers of settings, what each may set, and what becomes of a wrong value."""
+"""The layers of settings, which settings each may set, and how a wrong value is handled."""
 
 from __future__ import annotations
 

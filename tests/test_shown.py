@@ -1,4 +1,4 @@
-"""What is shown of foreign strings: visible, one line where it must be, no link, and JSON that stays exact."""
+"""Foreign strings are shown visibly, on one line where necessary, and never as a link; JSON stays exact."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_hidden(character: str) -> bool:
 
 
 def test_every_character_that_cannot_be_seen_becomes_a_number() -> None:
-    """By Unicode's own table, not by ours."""
+    """Uses Unicode's own table, not ours."""
     for number in range(sys.maxunicode + 1):
         character = chr(number)
         if is_hidden(character):

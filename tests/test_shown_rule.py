@@ -1,4 +1,4 @@
-"""Held by reading the source: nothing is written to a person that was not made visible in the same expression."""
+"""Reads the source code: every text written for a person is made visible in the same expression."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DOORS = sorted(path for project in ("surfaces", "daemon", "tools") for path in (
 STREAM = re.compile(r"(std)?(out|err)|_?stream")
 VISIBLE = re.compile(r"(shown|style)\.\w+\(")
 BYTES = {"surfaces/lsp/channel.py"}
-"""Whose stream takes frames of a protocol."""
+"""Modules whose stream carries frames of a protocol."""
 EXACT = {"daemon/shell_server.py", "daemon/replay.py", "surfaces/mcp/messages.py", "tools/documents.py"}
-"""Who writes JSON that nobody is shown: between two of our processes, on a protocol's wire, or to try it."""
+"""Modules that write JSON which is shown to nobody: between two of our processes, in a protocol, or as a trial."""
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:
@@ -81,16 +81,16 @@ FOREIGN = frozenset(
     "path _path root _root folder file_path user_path pattern manifest downloads staged filename label url source "
     "error fault problem said complaint detail".split()
 )
-"""What holds a name of a file, an address, or the words of a library or the system."""
+"""Names of variables that contain a file name, an address, or a message of a library or the system."""
 
 
 def is_harmless(node: ast.expr) -> bool:
-    """The system's words for an error number, an error's class, or a length."""
+    """Expressions that need no `shown`: the system's text for an error number, an error's class, or a length."""
     return bool(re.fullmatch(r"\w+\.strerror( or \w+)?|type\(\w+\)\.__name__|len\(.*\)", ast.unparse(node)))
 
 
 def bare(source: str) -> list[str]:
-    """What the messages of errors take from outside without `shown`."""
+    """Returns the foreign strings that error messages contain without `shown`."""
     found = []
     for call in ast.walk(ast.parse(source)):
         if not isinstance(call, ast.Call) or ast.unparse(call.func).rpartition(".")[2] not in ERRORS:

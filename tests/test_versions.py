@@ -1,4 +1,4 @@
-"""The version stands in `sidecar/__init__.py`; what cannot read it from there says the same."""
+"""The version is defined in `sidecar/__init__.py`; files that cannot read it from there have the same version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a command and everything it starts asks of a network and writes to disk, as strace sees it.
+"""Records by strace what a command and its descendants ask of a network and write to disk.
 
-The kernel's own view: native code, threads and grandchildren included, attempts that fail too. Python's hooks see
-nothing of native code, and a network that is taken away does not say who wanted it.
+This is the kernel's view: it includes native code, threads, grandchildren and failed attempts. Python's hooks do not
+see native code, and an empty network does not tell which process wanted to use it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _SOCKET_PATH = re.compile(r'sun_path=@?"([^"]*)"')
 _NAMED = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 _WRITING = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 _RESOLVER_FILES = ("/etc/resolv.conf", "/etc/hosts")
-"""Every resolver reads one of them for every name that it is asked for, whether a network is there or not."""
+"""For every name lookup, every resolver reads one of these files, with or without a network."""
 _RESOLVER_SOCKETS = ("systemd.Resolve", "avahi-daemon")
 _RESOLVER_PORTS = (53, 853, 5353)
 
 
 class Deed(NamedTuple):
-    """`command` is the process, or the one whose thread or fork it is."""
+    """`command` is the process, or the process of which it is a thread or fork."""
 
     command: str
     what: str
@@ -55,7 +55,7 @@ class Trace(NamedTuple):
 
 
 def why_not() -> str:
-    """Why nothing can be traced here; empty where it can."""
+    """Returns why nothing can be traced here; empty if it can."""
     if sys.platform != "linux":
         return "strace is a program of Linux"
     if (strace := shutil.which("strace")) is None:
@@ -65,9 +65,9 @@ def why_not() -> str:
 
 
 def traced(command: Sequence[str], folder: Path, cwd: Path, env: Mapping[str, str], limit_s: float) -> Trace:
-    """Runs `command` to its end, and waits for everything that it has left behind. Raises CalledProcessError."""
+    """Runs `command` to its end, and waits for all processes that it has left behind. Raises CalledProcessError."""
     folder.mkdir()
-    # `?`: not every machine has each of them.
+    # `?`: not every machine has each of these system calls.
     calls = ",".join(f"?{call}" for call in (*_STARTS, *_SENDS, *_OPENS, *_CHANGES))
     line = ["strace", "-f", "-ff", "-qq", "-y", "-s", "512", "--seccomp-bpf", "-e", f"trace={calls}"]
     line += ["-e", "signal=none", "-o", str(folder / "calls"), "--", *command]
@@ -76,7 +76,7 @@ def traced(command: Sequence[str], folder: Path, cwd: Path, env: Mapping[str, st
 
 
 def read_trace(of_thread: Mapping[int, str]) -> Trace:
-    """`of_thread`: what strace wrote for each thread."""
+    """`of_thread`: strace's output for each thread."""
     calls = {thread: list(_calls(text)) for thread, text in of_thread.items()}
     parents = {
         int(result): thread
@@ -106,7 +106,7 @@ def _calls(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _command(lines: Sequence[tuple[str, str, str]]) -> str:
-    """The words of the last program that this thread became."""
+    """Returns the command line of the last program that this thread executed."""
     became = [arguments for name, arguments, result in lines if name == "execve" and result == "0"]
     if not became:
         return ""

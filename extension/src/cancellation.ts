@@ -1,4 +1,4 @@
-// The platform's way of giving up, in the editor's words.
+// Connects the platform's AbortSignal with the editor's cancellation token.
 import * as vscode from "vscode";
 
 /** Runs with a token that is cancelled when the signal aborts. */

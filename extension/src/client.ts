@@ -25,7 +25,7 @@ export interface Opening {
   /** The sidecar's settings, by key. */
   options: Record<string, unknown>;
   log: Log;
-  /** Answers to questions that a command given here has answered already. */
+  /** The answers to questions that a command of this window has answered already. */
   consents: Consents;
   questions: WaitingQuestions;
   /** Every notification of the sidecar's own. */
@@ -39,7 +39,7 @@ class QuietClient extends LanguageClient {
   }
 }
 
-/** Rejects with what hinders the start. */
+/** Rejects with the reason if it cannot be started. */
 export async function connect({ program, options, log, consents, questions, heard }: Opening): Promise<Connection> {
   let gone: () => void = () => undefined;
   const ended = new Promise<void>((settle) => (gone = settle));
@@ -90,7 +90,7 @@ function clientOptions(options: Record<string, unknown>, log: Log, closed: () =>
     traceOutputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
-    // The status bar item tells the progress of every job, also of those that began elsewhere.
+    // The status bar item shows the progress of every job, also of jobs that were started elsewhere.
     middleware: { handleWorkDoneProgress: () => undefined },
     initializationFailedHandler: () => false,
     errorHandler: {

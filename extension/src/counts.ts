@@ -1,6 +1,6 @@
 // Numbers of things, for people.
 
-/** `12 300` with a narrow space, whatever the language of the editor is. */
+/** `12 300` with a narrow space, whatever the editor's language. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }

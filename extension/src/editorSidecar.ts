@@ -1,4 +1,4 @@
-// The sidecar of this window: its life joined to the editor's folders, trust and settings.
+// The sidecar of this window: it starts, restarts and ends with the editor's folders, trust and settings.
 import * as vscode from "vscode";
 import { connect, type Opening } from "./client";
 import { Failure, asFailure } from "./failure";
@@ -14,7 +14,7 @@ import { run } from "./setup/run";
 import type { FolderStatus, Notifications, Place, Requests, Sidecar, State } from "./sidecar";
 import { type Sentence, said, visible } from "./shown";
 
-/** Rejects with a sentence for the person where there is no program. */
+/** Rejects with a sentence for the person if there is no program. */
 export type FindProgram = () => Promise<Program>;
 
 const CHANGING_NOTHING: ReadonlySet<string> = new Set([
@@ -71,7 +71,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     return this.settingUp;
   }
 
-  /** The set-up tells what it is doing. */
+  /** Called by the set-up with what it is doing. */
   setUp(step: string | undefined): void {
     this.settingUp = step;
     this.states.fire(this.state);
@@ -135,13 +135,13 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     } catch (error) {
       if (error instanceof SetUpProblem && error.isChoice) throw new Failure("NOT_SET_UP", error.message);
       this.log.error(visible(asFailure(error).message));
-      // Whoever makes the private environment has already shown its problems.
+      // The code that makes the private environment has already shown its problems.
       if (!(error instanceof SetUpProblem)) this.trouble(said`Sidecar could not be started.`);
       throw error;
     }
   }
 
-  /** Here, while no connection of ours would start it again. Where there is none, that is well. */
+  /** Ends the shared process at a moment when no connection of ours would start it again. It may not be running. */
   private async endShared(program: Program): Promise<void> {
     this.renewing = false;
     const { output } = await run(program.command, [...program.args, "daemon", "stop"], {
@@ -153,7 +153,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   private heard<N extends keyof Notifications>(method: N, sent: Notifications[N]): void {
     if (method === "sidecar/status") {
       const status = sent as FolderStatus;
-      // Spelled as the editor spells it, for there is more than one way to encode a path.
+      // Spelled as the editor spells it, because a path can be encoded in more than one way.
       this.statuses.set(vscode.Uri.parse(status.uri).toString(), status);
     }
     this.notifications.fire({ method, sent });
@@ -167,7 +167,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
 
   private foldersChanged({ removed }: vscode.WorkspaceFoldersChangeEvent): void {
     for (const folder of removed) this.statuses.delete(folder.uri.toString());
-    // The language client tells a running sidecar of folders; it starts with the first and ends with the last.
+    // The language client tells a running sidecar of folders. It starts with the first folder and ends with the last.
     if ((reasonToRest() === undefined) !== (this.state === "running")) void this.restart();
   }
 }

@@ -54,7 +54,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   void sidecar.restart();
 }
 
-/** Awaited by the editor, so that the sidecar has its time to end. */
+/** The editor awaits it, so the sidecar has time to end. */
 export function deactivate(): Promise<void> {
   return stop();
 }

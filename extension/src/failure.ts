@@ -1,4 +1,4 @@
-// What a tool of the sidecar answers when it cannot: a code to tell failures apart, a sentence for the person.
+// The failure of a tool: a code by which programs distinguish failures, and a sentence for the person.
 
 export class Failure extends Error {
   /**
@@ -33,7 +33,7 @@ export function asFailure(error: unknown): Failure {
   return new Failure(known, withDetail(said as string, detail));
 }
 
-/** The contract fixes the sentence of a code; a path or a limit stands in the detail only. */
+/** The specification fixes the sentence of a code, so a path or a limit is only in the detail. */
 function withDetail(sentence: string, detail: string): string {
   return detail === "" || sentence.includes(detail) ? sentence : `${sentence} ${detail}`;
 }

@@ -1,4 +1,4 @@
-// What every feature is given when it registers, and the list of features.
+// The values that every feature gets when it registers, and the list of features.
 import type * as vscode from "vscode";
 import type { Log } from "./log";
 import type { WaitingQuestions } from "./questions/waiting";

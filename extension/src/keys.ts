@@ -1,6 +1,6 @@
 // Keys as the person's own keyboard names them.
 
-/** What is written as `Ctrl+Enter` in a text of ours, for this platform. */
+/** A key that our texts write as `Ctrl+Enter`, as this platform names it. */
 export function keyName(key: string, platform: NodeJS.Platform = process.platform): string {
   return platform === "darwin" ? key.replaceAll("Ctrl", "Cmd").replaceAll("Alt", "Option") : key;
 }

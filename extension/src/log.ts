@@ -1,4 +1,4 @@
-// The one log of the extension; its level is the channel's own.
+// The extension's only log. The person sets its level in the output channel.
 import * as vscode from "vscode";
 
 export type Log = vscode.LogOutputChannel;

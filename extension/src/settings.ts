@@ -5,13 +5,13 @@ import { SIDECAR_SETTINGS, type SidecarSetting } from "./settings.gen";
 export const SECTION = "sidecar";
 
 export interface LaunchSettings {
-  /** One's own `sidecar`; empty: the private environment. */
+  /** The person's own `sidecar`; empty: the private environment. */
   path: string;
   /** The Python that makes the private environment; empty: look for one. */
   python: string;
   /** The sidecar's settings that are set, for `initializationOptions`. */
   options: Record<string, unknown>;
-  /** The same of those that it takes from its environment only, by variable. */
+  /** The settings that it takes only from its environment, by variable. */
   environment: Record<string, string>;
 }
 
@@ -31,7 +31,7 @@ export function launchSettings(): LaunchSettings {
   };
 }
 
-/** What a person set, the workspace's value first where it may speak. */
+/** The value that a person has set; the workspace's value comes first where it is allowed. */
 export function chosen(setting: SidecarSetting, found: Inspected | undefined): unknown {
   if (setting.scope === "user") return found?.globalValue;
   return found?.workspaceFolderValue ?? found?.workspaceValue ?? found?.globalValue;
@@ -46,7 +46,7 @@ export function split(
   for (const setting of settings) {
     const set = value(setting);
     if (set === undefined) continue;
-    // The sidecar takes these from nobody who may have written the workspace, and the editor's values might come thence.
+    // The sidecar does not take these from the workspace's author, and the editor's values may come from the workspace.
     if (setting.scope === "user")
       environment[setting.environment] = typeof set === "string" ? set : JSON.stringify(set);
     else options[setting.key] = set;
@@ -54,7 +54,7 @@ export function split(
   return { options, environment };
 }
 
-/** Whether a change is of something that the sidecar is started with. */
+/** Whether a change concerns a value with which the sidecar is started. */
 export function concernsSidecar(isChanged: (setting: string) => boolean): boolean {
   const keys = ["path", "python", ...SIDECAR_SETTINGS.map(({ key }) => key)];
   return keys.some((key) => isChanged(`${SECTION}.${key}`));

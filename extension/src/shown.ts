@@ -2,13 +2,13 @@
 // Every text for a person is made here: `said` is the sentence for a message (`tell.ts`), the others are for rows.
 
 const MOST = 60;
-/** What has no shape of its own: control characters, marks that reorder or have no width, tags, halves of characters. */
+/** Invisible characters: control characters, marks that reorder text or have no width, tags, halves of characters. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{E0000}-\u{E0FFF}]/gu;
 const MARKUP = /[\\`*_[\]<>#!|~&$]|:(?=\/\/)|^[-=+]/g;
-/** What a message or a label of the editor would make a link, an icon or a style of. A `_` inside a word is none. */
+/** Signs from which a message or label of the editor makes a link, an icon or a style. A `_` inside a word is not one. */
 const MARKS = /[*~`#|<>$\\![\]]+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])|:(?=\/\/)/gu;
 
-/** Everything can be seen, on one line. */
+/** Makes every character visible, on one line. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (hidden) => `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`);
 }
@@ -23,7 +23,7 @@ export function inRow(text: string): string {
   return visible(text).replaceAll("$(", "$\u200b(");
 }
 
-/** For a sentence, or a row that has words of ours too: short, and plainly somebody else's. */
+/** For a sentence, or a row that also has words of ours: short and quoted. */
 export function quoted(text: string): string {
   const safe = visible(text.replace(MARKS, " ").replace(/ +/g, " ").trim()).replaceAll('"', "'");
   const letters = Array.from(safe);
@@ -41,12 +41,12 @@ export function said(parts: TemplateStringsArray, ...values: (string | number | 
   return new Sentence(parts.map((part, at) => part + (at < values.length ? textOf(values[at]) : "")).join(""));
 }
 
-/** What the sidecar says: it has quoted what is not its own. No part of it is a link or an icon here. */
+/** A text of the sidecar's, in which foreign text is already quoted. No part of it becomes a link or an icon. */
 export function fromSidecar(text: string): Sentence {
   return new Sentence(inRow(text).replaceAll("](", "] ("));
 }
 
-/** As `fromSidecar`, beside links of ours, whose title could begin in it. */
+/** Like `fromSidecar`, for text beside links of ours, whose title could otherwise begin in it. */
 export function besideLinks(text: string): string {
   return inRow(text).replaceAll("[", "(").replaceAll("]", ")");
 }

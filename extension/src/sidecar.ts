@@ -1,4 +1,4 @@
-// What the rest of the extension sees of the sidecar: calls, states of indexes, its own state.
+// The sidecar as the rest of the extension sees it: calls, states of indexes, its own state.
 import type { CancellationToken, Disposable, Event, Uri, WorkspaceFolder } from "vscode";
 import type { FolderStatus, SearchHit, SearchResult, SidecarNotifications, SidecarRequests } from "./protocol.gen";
 
@@ -25,9 +25,9 @@ export interface Sidecar {
   readonly problem: string | undefined;
   /** With state `starting`: what the set-up is doing, in a few words; undefined where nothing is set up. */
   readonly step: string | undefined;
-  /** Also where `step` has changed. */
+  /** Also when `step` has changed. */
   readonly onDidChangeState: Event<State>;
-  /** Every change of an index, at most five a second and folder. */
+  /** Every change of an index, at most five a second for each folder. */
   readonly onStatus: Event<FolderStatus>;
   /** The last state of each open folder, by URI as text. */
   readonly statuses: ReadonlyMap<string, FolderStatus>;
@@ -40,16 +40,16 @@ export interface Sidecar {
     params: Requests[M]["params"] & Place,
     token?: CancellationToken,
   ): Promise<Requests[M]["result"]>;
-  /** Hears a notification of this sidecar and of every later one. */
+  /** Listens to a notification of this sidecar and of every later one. */
   on<N extends keyof Notifications>(method: N, listener: (sent: Notifications[N]) => void): Disposable;
   /** A call within `work` about this folder (a path) that asks whether to do what loses nothing is answered: yes. */
   agreed<T>(folder: string, work: () => Promise<T>): Promise<T>;
-  /** The open folder that holds a file. */
+  /** The open folder that contains a file. */
   workspaceOf(uri: Uri): WorkspaceFolder | undefined;
-  /** Restarts that are asked for while one runs are merged into one more. */
+  /** Requests during a restart are merged into one more restart. */
   restart(): Promise<void>;
   /** Ends this window's sidecar until somebody restarts it. `why`: a sentence for the person. */
   rest(why: string): Promise<void>;
-  /** As `restart`, and also ends the process that windows and agents share, which those that stay start again. */
+  /** Like `restart`, but also ends the process that windows and agents share; the remaining ones start it again. */
   renew(): Promise<void>;
 }

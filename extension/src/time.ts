@@ -14,7 +14,7 @@ export function ago(then: number, now: number): string {
   return days === 1 ? "yesterday" : `${days} days ago`;
 }
 
-/** `8 s`, `2 min`, `1 h 20 min`: rounded up, as what is left is. */
+/** `8 s`, `2 min`, `1 h 20 min`: rounded up, as remaining times should be. */
 export function duration(seconds: number): string {
   if (seconds < MINUTE_S) return `${Math.max(1, Math.ceil(seconds))} s`;
   const minutes = Math.ceil(seconds / MINUTE_S);

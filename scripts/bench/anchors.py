@@ -1,7 +1,6 @@
-"""Plain rankings of the same index, to compare the product's ranking with: BM25, and fusion of words and meaning.
+"""Plain rankings of the same index, to compare with the product's: BM25, and fusion of words and meaning.
 
-They use the product's terms, chunks and vectors, and nothing of what its ranking knows besides. All terms of a long
-query count.
+They use the product's terms, chunks and vectors, and nothing else of its ranking. All terms of a long query count.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from sidecar.parts.manifest import COLLECTIONS
 Place = tuple[str, int, int]
 """Path, first and last line of the chunk that a file shows."""
 DEPTH = 50
-"""Files of each ranking that are kept."""
+"""How many files of each ranking are kept."""
 _FUSED = 200
 _K = 60
-"""Of reciprocal rank fusion: Cormack, Clarke and Buettcher 2009."""
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009)."""
 
 ANCHORS = ("bm25", "bm25 of files", "fusion", "meaning")
 
 
 def anchors_of(source: SearchSource, request: SearchRequest) -> dict[str, list[Place]]:
-    """The first files of each of `ANCHORS`, best first, with the chunk of each that scores best."""
+    """Returns the first files of each ranking in `ANCHORS`, best first, each with its best chunk."""
     snapshot = source.snapshot
     columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
     chunks, files = _by_words(snapshot, columns, query_terms(request.query))
@@ -49,7 +48,7 @@ def anchors_of(source: SearchSource, request: SearchRequest) -> dict[str, list[P
 
 
 def fuse(rankings: Sequence[NDArray[np.int64]], count: int) -> Floats:
-    """Reciprocal rank fusion of the first `_FUSED` rows of rankings of `count` rows."""
+    """Returns the scores by reciprocal rank fusion, shape [count], of the first `_FUSED` rows of each ranking."""
     scores = np.zeros(count, np.float32)
     for rows in rankings:
         scores[rows[:_FUSED]] += 1 / (_K + 1 + np.arange(len(rows[:_FUSED]), dtype=np.float32))
@@ -58,7 +57,7 @@ def fuse(rankings: Sequence[NDArray[np.int64]], count: int) -> Floats:
 
 def _by_words(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> tuple[Floats, Floats]:
     """BM25 of chunk bodies [chunks] and of the whole bodies of files [files]. The product looks up only some terms of a
-    long query; so it is asked for a few at a time."""
+    long query, so it is asked for a few terms at a time."""
     chunks, files = np.zeros(len(snapshot.chunk_ids), np.float32), np.zeros(len(snapshot.file_ids), np.float32)
     for start in range(0, len(terms), MOST_TERMS):
         some = match_terms(snapshot, columns, terms[start : start + MOST_TERMS])
@@ -68,7 +67,7 @@ def _by_words(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence
 
 
 def _by_meaning(source: SearchSource, columns: IndexColumns, request: SearchRequest) -> Floats:
-    """The cosine of each chunk plus 1, 0 where there is no vector, shape [chunks]."""
+    """Returns each chunk's cosine plus 1, or 0 where it has no vector; shape [chunks]."""
     search = VectorSearch(source.snapshot, columns, source.embedder().embed_query(request.query), never_cancelled)
     search.score(np.flatnonzero(columns.in_collection & (source.snapshot.chunk_vector > 0)).astype(np.int32))
     return np.nan_to_num(search.similarities.chunks + 1, nan=0.0)
@@ -101,6 +100,6 @@ def _places_of_files(snapshot: SearchedSnapshot, columns: IndexColumns, files: F
 
 
 def place(snapshot: SearchedSnapshot, row: int) -> Place:
-    """Where the chunk of this row is."""
+    """Returns the path and lines of the chunk in this row."""
     path = snapshot.paths[int(snapshot.chunk_file[row])]
     return path, int(snapshot.chunk_start[row]), int(snapshot.chunk_end[row])

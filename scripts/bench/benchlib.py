@@ -47,7 +47,8 @@ PAGE = 4096
 
 
 def machine() -> dict[str, Any]:
-    """The facts that a reader needs to compare numbers. `busy`: the load average is above 0.3 per core."""
+    """Returns the facts about the machine that a reader needs to compare numbers. `busy`: the load average is above 0.3
+    per core."""
     cpu = platform.processor() or "unknown"
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -293,7 +294,7 @@ class LspClient:
 
 
 def open_service(home: Path) -> Service:
-    """The service in this process over the data folder `home`; it asks nobody."""
+    """Returns the service in this process over the data folder `home`. Its tools ask no questions."""
     from sidecar.tools.assemble import make_service
 
     return make_service(env={**os.environ, "SIDECAR_HOME": str(home)}, flags={"confirm": "never"})

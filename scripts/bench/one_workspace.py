@@ -38,14 +38,14 @@ def make_queries(root: Path) -> list[str]:
 
 
 def store_sync_of(workspace: IndexedWorkspace) -> StoreSync:
-    """What fills the vector store of the current generation, which must be open for writing."""
+    """Returns the object that fills the vector store of the current generation, which must be open for writing."""
     writer = workspace.index.readable().writer
     assert writer is not None
     return writer.store_sync
 
 
 def wait_for_store(workspace: Workspace) -> None:
-    """Waits until nothing is pending, in the vector store neither if it is in use; exits after 300 s."""
+    """Waits until nothing is pending, nor in the vector store if it is in use. Exits after 300 s."""
     assert isinstance(workspace, IndexedWorkspace)
     deadline = time.monotonic() + 300
     while store_sync_of(workspace).is_behind() or workspace.status().pending_files:
@@ -67,7 +67,7 @@ class OneWorkspace:
         return self._workspace
 
     def problems(self, root: str) -> None:
-        """The workspace says what is wrong with its settings."""
+        """Ignores the report: the workspace itself reports faults in its settings."""
 
     def close(self) -> None:
         self._workspace.close()

@@ -1,6 +1,6 @@
 """What a ranking saw of each question's candidates, kept in files, so that another ranking is judged in seconds.
 
-One file holds the questions of one repository. It belongs to the code and questions that it was made from (`key`).
+One file has the questions of one repository. Its `key` identifies the code and the questions from which it was made.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MATTERS = ("engine/search", "engine/ingest", "parts/lexical", "parts/chunk", "p
 
 
 Span = tuple[int, int, int, float]
-"""Index of a candidate, first and last line, and the factor of the file's score."""
+"""The columns of a span: index of the candidate, first and last line, and the factor of the file's score."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Answered:
 
 
 def code_key() -> str:
-    """Changes with every change of the files on which candidates and features depend."""
+    """Returns a key that changes with every change of the files on which candidates and features depend."""
     files = [file for folder in _MATTERS for file in sorted((_SIDECAR / folder).rglob("*.py"))]
     return _hash(file.read_bytes() for file in files)
 
 
 def questions_key(questions: Sequence[Asked]) -> str:
-    """Changes with the questions."""
+    """Returns a key that changes with the questions."""
     return _hash(json.dumps(vars(question), sort_keys=True).encode() for question in questions)
 
 
@@ -79,7 +79,7 @@ def _hash(parts: Iterable[bytes]) -> str:
 
 
 def save(path: Path, answered: Sequence[Answered], key: str) -> None:
-    """Writes the file at once or not at all."""
+    """Writes the file in one step, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [part for one in answered for part in (one.seen, one.by_title) if part is not None]
     rows = [{**vars(one.asked), "has_title": one.by_title is not None} for one in answered]
@@ -93,7 +93,7 @@ def save(path: Path, answered: Sequence[Answered], key: str) -> None:
 
 
 def load(path: Path, key: str | None) -> list[Answered] | None:
-    """What `save` wrote; None if there is no such file, or if it has another key than `key`, or other features."""
+    """Returns what `save` wrote; None if there is no such file, or if it has another key or other features."""
     if not path.is_file():
         return None
     with np.load(path) as stored:

@@ -1,8 +1,8 @@
-"""Questions that no language model wrote: subjects of commits, and the code files that they changed.
+"""Questions that people wrote, and no language model: subjects of commits, with the changed code files as answers.
 
-For each repository of commit-subjects.txt (none is in the training data or in another benchmark of this project) these
-are the newest commits with a meaningful subject and one to five changed code files. They are asked of the tree as it
-was before the oldest of these commits; only files that exist there are answers.
+For each repository of commit-subjects.txt (none is in the training data or in another benchmark of this project) they
+come from the newest commits with a meaningful subject and one to five changed code files. They are asked of the tree as
+it was before the oldest of these commits; only files that exist there are answers.
 """
 
 from __future__ import annotations

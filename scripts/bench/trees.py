@@ -1,7 +1,7 @@
 """Puts the files of a commit into a folder, from a bare mirror that may lack blobs.
 
-Unlike `git archive` it leaves out what the mirror lacks, says what that was, and takes files that the repository keeps
-out of its archives. A folder can be moved from commit to commit: only what differs is written.
+Unlike `git archive` it leaves out blobs that the mirror lacks and names their files, and it includes files that the
+repository excludes from archives. A folder can be moved from commit to commit: only files that differ are written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Mirror:
         self._env = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
 
     def text(self, *arguments: str) -> str:
-        """What a git command prints. Raises CalledProcessError."""
+        """Returns what a git command prints. Raises CalledProcessError."""
         run = subprocess.run([*self._git, *arguments], capture_output=True, check=True, env=self._env)
         return run.stdout.decode("utf-8", "surrogateescape")
 
@@ -100,11 +100,12 @@ class Tree:
         return self._mark.read_text().strip() if self._mark.is_file() else ""
 
     def move(self, revision: str) -> list[str]:
-        """Makes the folder that of the commit and returns the paths that were to be written and are lacking."""
+        """Makes the folder equal to the commit, and returns the paths that should have been written but that the mirror
+        lacks."""
         now = self.revision()
         if now == revision:
             return []
-        self._mark.unlink(missing_ok=True)  # so that a move that was cut off is begun again from nothing
+        self._mark.unlink(missing_ok=True)  # so that an interrupted move starts again from nothing
         if now:
             removed, written = self._mirror.difference(now, revision)
         else:
@@ -146,8 +147,8 @@ def _write(mirror: Mirror, entries: Iterable[Entry], root: Path) -> list[str]:
 
 
 def _stays_below(link: Path, target: str, root: Path) -> bool:
-    """Whether a link leads to a place in the tree; others are left out."""
-    # An absolute target replaces what it is joined to.
+    """Returns whether a link leads to a place in the tree. Other links are left out."""
+    # Joining an absolute target gives that target.
     return Path(os.path.normpath(link.parent / target)).is_relative_to(root)
 
 

@@ -1,4 +1,4 @@
-"""A series that ends in time: a check that cannot be finished says how far it came."""
+"""A series with a time limit, so that a check that cannot be finished says how far it came."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 def within(seconds: float, items: Iterable[Item]) -> Iterator[Item]:
-    """The items, until so many seconds after the first was asked for; none is begun later."""
+    """Yields the items until `seconds` after the first one was requested."""
     end = time.monotonic() + seconds
     for item in items:
         if time.monotonic() >= end:

@@ -1,8 +1,8 @@
-"""What the site has besides docs/: the README as its first page, two more pages of the root, and a list of decisions.
+"""Adds to the site what docs/ lacks: the README as its first page, two more pages of the root, and a list of decisions.
 
-A link from a page to a file of the repository leads to the page that is made of it, else to the file where the project
-is published, at the tag of this version; `REPOSITORY` in the environment says where. A picture is copied. A link to
-nothing stays as it is, and `mkdocs build --strict` refuses it.
+A link from a page to a file of the repository leads to the page that is made from this file. If there is none, it leads
+to the file where the project is published (`REPOSITORY` in the environment), at the tag of this version. A picture is
+copied. A link to nothing is not changed, and `mkdocs build --strict` refuses it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def with_links(markdown: str, source: str, here: str, has: Callable[[str], bool]) -> str:
-    """The text of the repository's file `source` as the site's page `here`; `has` says what else the site has."""
+    """Returns the text of the repository's file `source` with its links adapted to the site's page `here`. `has` says
+    whether the site has a page or picture."""
 
     def replaced(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1]))
@@ -69,7 +70,8 @@ def with_links(markdown: str, source: str, here: str, has: Callable[[str], bool]
 
 
 def _place_of(path: str, has: Callable[[str], bool]) -> str | None:
-    """Where a file of the repository is found: a page or a picture of the site, or an address; None if nowhere."""
+    """Returns where a file of the repository can be found: a page or picture of the site, or an address; None if
+    nowhere."""
     if path == "docs/decisions":
         return DECISIONS
     uri = OF_THE_ROOT.get(path) or path.removeprefix(DOCS)

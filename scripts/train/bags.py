@@ -1,4 +1,4 @@
-"""Texts as bags of tokens, as the product counts them: identifiers are split, and each distinct token id has a
+"""Turns texts into bags of tokens as the product does: identifiers are split, and each distinct token id has a
 count."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Bags:
         return len(self.starts) - 1
 
     def take(self, rows: NDArray[np.int64]) -> Bags:
-        """These rows, in this order."""
+        """Returns these rows, in this order."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)

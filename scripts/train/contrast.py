@@ -3,7 +3,7 @@ batch.
 
 Symmetric InfoNCE (van den Oord et al. 2018). Batches hold groups of pairs from the same repository, so that most hard
 negatives come from the same code. A part of another document's sum is added to a document's own, because a real chunk
-holds several things.
+contains several functions.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ Bagged = tuple[Workspace, Parts[Bags]]
 
 
 def load_bagged(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[Bagged]:
-    """The workspaces, cut and tokenised once and then read from the file `kept`."""
+    """Returns the workspaces. They are chunked and tokenised once, and then read from the file `kept`."""
     if kept.exists():
         with kept.open("rb") as file:
             return list(pickle.load(file))
@@ -153,7 +153,7 @@ class Judge:
 def judge_vectors(
     embedded: Iterable[tuple[Workspace, Embedded]], path_weights: Sequence[float]
 ) -> dict[float, Judgement]:
-    """The judgement for each path weight: how much a path's vector counts against its chunk's."""
+    """The judgement for each path weight: the weight of a path's vector beside that of its chunk's."""
     parts = [
         (space, of.queries @ of.bodies.T, of.queries @ of.paths.T, (of.bodies * of.paths).sum(1))
         for space, of in embedded

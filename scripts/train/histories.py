@@ -1,4 +1,5 @@
-"""Questions from histories as examples for the ranking: each repository's newer half, asked of the tree before them.
+"""Makes examples for the ranking from histories: the newer half of each repository's questions, asked of the tree
+before them.
 
 A folder of questions has a file `<owner>+<name>.jsonl` for each repository, a question on each line: `{revision, title,
 question, files, tests}`. `revision` is the commit before the change, `files` and `tests` are the paths that it changed.

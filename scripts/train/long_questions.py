@@ -1,4 +1,4 @@
-"""Long questions from histories: which commits are asked, and what of their messages."""
+"""Long questions from histories: which commits become questions, and which parts of their messages are asked."""
 
 from __future__ import annotations
 
@@ -79,8 +79,9 @@ _NUMBERS_OF_TITLE = re.compile(r"\s*[(\[]?(?:#|GH-)\d+[)\]]?")
 
 @dataclass(frozen=True)
 class Question:
-    """A commit that is asked. `title` is as it was written, `body` without what is not asked, `question` what is asked.
-    `files` are the code files that it changed, its answers; `tests` those tests that it changed."""
+    """A commit that is asked. `title` is as it was written, `body` is without the parts that are not asked, and
+    `question` is the text that is asked. `files` are the code files that it changed, its answers; `tests` those tests
+    that it changed."""
 
     title: str
     body: str
@@ -120,13 +121,15 @@ def question_of(message: str, changed: Sequence[tuple[str, str]], author: str) -
 
 
 def _answers(changed: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The changed code files; empty if there are more than `MOST_FILES`. A new file is none: it is not there before."""
+    """The changed code files; empty if there are more than `MOST_FILES`. A new file is no answer, because the tree
+    before the commit does not have it."""
     code = [(done, path) for done, path in changed if is_code(path) and not is_beside(path)]
     return tuple(path for done, path in code if done == "M") if len(code) <= MOST_FILES else ()
 
 
 def is_code(path: str) -> bool:
-    """Whether the file is one that somebody writes in a programming language; tests and examples are such files."""
+    """Returns whether the file is one that people write in a programming language; tests and examples are such
+    files."""
     language = language_of(path)
     by_hand = not _NOT_OURS.search(path) and not generated_reason(path, "") and not minified_reason(path, "")
     return by_hand and language in LANGUAGES and language != "markdown"
@@ -151,7 +154,7 @@ def is_generated(body: str) -> bool:
 
 
 def _tells_file(line: str, named: Collection[str]) -> bool:
-    """Whether the line is one of a list of changed files that says what was done to each."""
+    """Returns whether the line belongs to a list of changed files."""
     row = re.match(r"\s*[-*]\s+`?([\w./@+-]+)`?(?:\s*\([^)]*\))?\s*:(.*)", line)
     return row is not None and row[1] in named and bool(row[2].strip())
 
@@ -168,7 +171,7 @@ def _says_nothing(line: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Whether enough of the words are those that every English text has."""
+    """Returns whether enough of the words are common English words."""
     words = re.findall(r"[^\W\d_]+", text.lower())
     letters = sum(c.isalpha() for c in text)
     if not words or sum(c.isalpha() and c.isascii() for c in text) < 0.9 * letters:

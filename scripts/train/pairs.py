@@ -81,7 +81,7 @@ def _of_definition(
     bare = _without(body, comment) if comment else body
     if len(bare.split("\n")) >= 2:
         hidden = chance.random() < 0.5
-        # In half of the bodies the name is removed, or the model would learn to match the name alone.
+        # In half of the bodies the name is removed, because otherwise the model would learn to match only the name.
         yield "name", definition.name, bare.replace(definition.name, " ") if hidden else bare
     if comment and (query := query_from_comment(comment.text)):
         yield "doc", query, f"{definition.container.replace('.', ' ')}\n{bare}" if definition.container else bare

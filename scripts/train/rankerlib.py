@@ -51,7 +51,8 @@ def bench_quality() -> ModuleType:
 
 
 NEUTRAL = WeightedSum({feature.name: 1.0 for feature in FEATURES if feature.family != "prior"})
-"""Every feature of words and of meaning weighs the same, and priors weigh nothing: the ranking before any training."""
+"""Returns the ranking before any training: every feature of words and of meaning has the same weight, and priors have
+none."""
 
 
 _SHIPPED = learned()
@@ -238,12 +239,14 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
 KINDS = ("is_test", "is_example", "is_prose", "is_record")
 """Features of the kind of file. They are learned from whole repositories, since clean folders have few such files."""
 HOLD = 3e-3
-"""Weight of the L2 penalty on moving them. A third of it gains 0.002 in NDCG, but no search would ever find a test."""
+"""Weight of the L2 penalty on moving these weights. With a third of it NDCG is 0.002 higher, but no search would ever
+find a test."""
 
 
 HISTORY = ("named_in_text", "tests_others")
 """Features that are learned from histories alone: short questions name no files by their paths, and annotated answers
-are hardly ever tests. What `tests_others` takes is given back to `is_test`, so that other tests stay where they are."""
+are hardly ever tests. The weight that `tests_others` takes is given back to `is_test`, so the scores of other tests do
+not change."""
 HISTORY_HOLD = 5e-3
 """`HOLD` of these. With half of it, commits gain 0.002 more where tests are answers, and whole trees lose that."""
 
@@ -252,14 +255,14 @@ def fit_kinds(examples: Sequence[Example], weights: Matrix, used: Sequence[int])
     """Moves the weights of `KINDS` that are in `used` to fit these examples; all other weights stay as they are.
 
     The others stay because in whole repositories files of other packages answer queries too but are not annotated:
-    fitting to them would teach the evidence to distrust itself.
+    fitted to them, the weights of right evidence would become too low.
     """
     return _moved(examples, weights, [_unit(i) for i in used if FEATURES[i].name in KINDS], HOLD)
 
 
 def fit_history(examples: Sequence[Example], weights: Matrix, used: Sequence[int]) -> Matrix:
     """Moves the weights of `HISTORY` that are in `used` to fit these examples; all other weights stay as they are, so
-    that no other kind of question pays for the gain."""
+    that no other kind of question gets worse."""
     names = [feature.name for feature in FEATURES]
     moves = [_unit(i) for i in used if names[i] in HISTORY]
     for move in moves:
@@ -269,7 +272,7 @@ def fit_history(examples: Sequence[Example], weights: Matrix, used: Sequence[int
 
 
 MESSAGE = "says_message"
-"""It is learned from error messages alone: other questions give it to no file."""
+"""This feature is learned only from error messages: for other questions it is 0 in every file."""
 MESSAGE_HOLD = 1e-2
 LONG_HOLD = 3e-2
 """`HOLD` of the weights of long questions, on inputs scaled to deviation 1."""
@@ -283,7 +286,7 @@ def fit_message(examples: Sequence[Example], weights: Matrix) -> Matrix:
 
 
 def fit_long(examples: Sequence[Example], weights: Matrix) -> Matrix:
-    """Weights of their own for long questions: those of all others, moved to fit these examples."""
+    """Returns the weights for long questions: those of all other questions, moved to fit these examples."""
     deviations = np.concatenate([e.features for e in examples]).std(0) + np.float32(1e-3)
     moves = [_unit(i) / deviation for i, deviation in enumerate(deviations)]
     return _moved(examples, weights, moves, LONG_HOLD, steps=300, rate=0.02)

@@ -116,7 +116,7 @@ def licence_of(text: str) -> str:
 
 
 def read_list(path: Path) -> list[str]:
-    """The `owner/name` of every line; `#` starts a comment."""
+    """Returns the `owner/name` of every line; `#` starts a comment."""
     lines = (line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines())
     return [line for line in lines if line]
 

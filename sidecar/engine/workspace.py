@@ -213,7 +213,7 @@ class IndexedWorkspace:
         """Returns a generation that starts from a snapshot of the source that the settings name, and a sentence about
         it; None if it does not start from one.
 
-        Only a new index of the whole workspace starts from a snapshot. A snapshot that cannot be used is reported in the
+        Only a new index of the whole workspace starts from a snapshot. One that cannot be used is reported in the
         sentence and is no error.
         """
         if self._index.exists() or self._reporter.is_limited() or not self.settings().snapshot_source:

@@ -418,7 +418,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="shared_vectors",
         kind="text",
         default="off",
-        description="Where a team keeps the vectors that a slow model has made, sealed, so that nobody makes them "
+        description="Where a team keeps the vectors that a slow model has made, encrypted, so that nobody makes them "
         "twice: a server that takes GET and PUT, or with chroma+ a Chroma server (team.md).",
         effect="open",
         scope="user",
@@ -431,7 +431,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="shared_vectors_key",
         kind="text",
         default="",
-        description="The team's key, by which shared vectors are named and sealed.",
+        description="The team's key, by which shared vectors are named and encrypted.",
         effect="open",
         scope="user",
         high=500,

@@ -1,4 +1,4 @@
-"""`sidecar install`: what is shown, asked, written, kept and taken back. On real files in a home of its own."""
+"""`sidecar install`: what it shows, asks, writes, keeps and takes out again, on real files in a temporary home."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ran(NamedTuple):
 
 
 class Home:
-    """A home and a project in it, where `sidecar` is on the PATH."""
+    """Returns a home and a project in it, with `sidecar` on the PATH."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,7 +66,7 @@ class Home:
         return Ran(status, out.getvalue(), err.getvalue())
 
     def tree(self) -> dict[str, str]:
-        """Every file and folder but what belongs to the test, and the texts."""
+        """Returns every file and folder except the test's own, with the files' texts."""
         paths = (path for path in self.folder.rglob("*") if path.parts[len(self.folder.parts)] not in ("bin", "data"))
         return {str(path): path.read_text() if path.is_file() else "" for path in paths}
 
@@ -112,7 +112,7 @@ def test_in_a_terminal_the_person_is_asked_and_silence_means_no(home: Home, answ
 
 
 class Meanwhile(Terminal):
-    """A person who takes so long to say yes that another program writes the file."""
+    """A person who says yes only after another program has written the file."""
 
     def __init__(self, file: Path) -> None:
         super().__init__("y\n")

@@ -128,7 +128,7 @@ GAPS = st.sampled_from(["", " ", "\n", "\n  ", " // c\n", " /* c */ ", "\r\n\t"]
 
 
 def as_text(value: Any, data: st.DataObject) -> str:
-    """The value as somebody may have written it: spaced, commented and with commas at the end as they come."""
+    """Draws a text of the value as somebody may have written it: with spaces, comments and trailing commas."""
     if not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=data.draw(st.sampled_from([True, False])))
     members = [f"{gap(data)}{json.dumps(key)}{gap(data)}:{as_text(one, data)}{gap(data)}" for key, one in value.items()]

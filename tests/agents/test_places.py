@@ -1,4 +1,4 @@
-"""Where each agent keeps its list, on each system, and which command is entered there."""
+"""Where each agent keeps its list of servers on each system, and which command is written there."""
 
 from __future__ import annotations
 

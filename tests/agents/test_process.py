@@ -1,4 +1,4 @@
-"""`sidecar install` as a person starts it: a process with a home of its own."""
+"""`sidecar install` as a person runs it: as a process, with a temporary home."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Another user of the machine who knows no token and holds connections open. Not collected, started as a process.
+"""Another user of the machine, who knows no token and holds connections open. Tests start it as a process.
 
     python tests/daemon/attacker.py HOST PORT COUNT
 
-Every other connection begins a head that never ends. Prints `ready` when all have been tried, `N open` for each line
-of input, and ends with it.
+Every second connection sends the beginning of headers that never end. Prints `ready` when all connections have been
+tried and `N open` for each line of input, and ends with its input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOBODY = 65534
 
 
 def become_somebody_else() -> None:
-    """Where that is allowed; else the same user, who knows no token either."""
+    """Becomes another user if that is allowed; otherwise stays the same user, who knows no token either."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if os.geteuid() == 0:

@@ -15,7 +15,7 @@ from tests.daemon.data_folder import DataFolder, write_workspace
 
 @contextmanager
 def made_data_folder() -> Iterator[DataFolder]:
-    """Under a short path, so that the socket lies in it."""
+    """Its path is short, so that the socket fits into the folder."""
     home = Path(tempfile.mkdtemp(prefix="sch-")).resolve()
     data_folder = DataFolder(home)
     yield data_folder
@@ -31,7 +31,7 @@ def data_folder() -> Iterator[DataFolder]:
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the workspace of every test lies: an index belongs to a path."""
+    """The workspace has the same path in every test, because an index belongs to a path."""
     return tmp_path_factory.mktemp("place") / "work"
 
 

@@ -1,4 +1,4 @@
-"""A data folder of a test's own with everything that may run in it: daemons, pipes, shells. Real processes only."""
+"""A test's own data folder with everything that may run in it: daemons, pipes and shells, all as real processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HANDSHAKE, STATELESS = "legacy", "auto"
 
 
 class DataFolder:
-    """`env` is what every process of it gets: no CI, so that daemons are used."""
+    """`env` is the environment of every process in it. It has no CI, so that daemons are used."""
 
     def __init__(self, home: Path, **more: str) -> None:
         self.home = home
@@ -78,7 +78,7 @@ class DataFolder:
         return pid
 
     def kill(self) -> int:
-        """Kills the daemon as the system would, and waits until it is gone; its process id."""
+        """Kills the daemon as the system would, and waits until it is gone. Returns its process id."""
         pid = self.pid()
         os.kill(pid, signal.SIGKILL)
         # Its sockets close with its last thread, its lock at the same time.
@@ -89,7 +89,7 @@ class DataFolder:
         return [pid for pid, words in self.processes().items() if words[-4:-2] == ["daemon", "run"]]
 
     def processes(self) -> dict[int, list[str]]:
-        """Every living process whose environment names this data folder: its words by its id."""
+        """Returns the command line of every living process whose environment names this data folder, by process id."""
         found: dict[int, list[str]] = {}
         mark = f"SIDECAR_HOME={self.home}\0".encode()
         for folder in Path("/proc").glob("[0-9]*"):
@@ -101,7 +101,7 @@ class DataFolder:
         return found
 
     def clear(self) -> None:
-        """Ends what is left; afterwards nothing runs in it."""
+        """Ends all remaining processes of this data folder."""
         for program in (SIDECAR, OLDER) if self.processes() else ():
             self.run("daemon", "stop", program=program)
         if not eventually(lambda: not self.processes()):
@@ -112,7 +112,7 @@ class DataFolder:
 
 
 def eventually(holds: Callable[[], object], limit_s: float = PATIENCE_S) -> bool:
-    """Whether it comes to hold within the limit."""
+    """Returns whether the condition becomes true within the limit."""
     deadline = time.monotonic() + limit_s
     while not holds():
         if time.monotonic() > deadline:
@@ -130,7 +130,7 @@ def alive(pid: int) -> bool:
 
 
 def write_workspace(folder: Path, files: int = 3) -> Path:
-    """A project with `convert_unit_N` in file N."""
+    """Makes a project with `convert_unit_N` in file N."""
     (folder / ".git").mkdir(parents=True)
     for number in range(files):
         text = f"def convert_unit_{number}(value):\n    return value * {number}\n"
@@ -139,7 +139,7 @@ def write_workspace(folder: Path, files: int = 3) -> Path:
 
 
 async def call(agent: Client, tool: str, arguments: dict[str, Any]) -> Any:
-    """As an agent does it: what fails because the daemon ended is asked again, as the failure says."""
+    """Calls a tool as an agent does: a call that fails because the daemon ended is made again, as the failure says."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -150,7 +150,7 @@ async def call(agent: Client, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 def request(editor: LspClient, method: str, params: dict[str, Any] | None = None) -> Any:
-    """The same from an editor."""
+    """Does the same as an editor."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

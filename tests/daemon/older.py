@@ -1,4 +1,4 @@
-"""The sidecar command of an older version, as an installation that was upgraded has it still running."""
+"""The sidecar command of an older version, which still runs after its installation was upgraded."""
 
 from __future__ import annotations
 

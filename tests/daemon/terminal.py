@@ -1,4 +1,4 @@
-"""A command in a terminal of a person: what it shows, and what the person types."""
+"""A command in a person's terminal: what it shows, and what the person types."""
 
 from __future__ import annotations
 

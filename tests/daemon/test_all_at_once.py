@@ -20,21 +20,21 @@ LIMITED = "Only unit1.py is indexed; `sidecar index` indexes the whole workspace
 
 
 class Afternoon:
-    """`mine` is the editor in the project, `other` the one in another folder, from where the shell is used too."""
+    """`mine` is the editor in the project. `other` is the editor in another folder, where the shell is used too."""
 
     def __init__(self, folder: DataFolder, work: Path, elsewhere: Path, mine: LspClient, other: LspClient) -> None:
         self.work, self.mine, self.other = work, mine, other
         self._folder, self._elsewhere = folder, elsewhere
 
     def shell(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """A command on the project, named as it lies from the other folder."""
+        """Runs a command on the project, named by its path relative to the other folder."""
         return self._folder.run("-w", self._relative, *words, cwd=self._elsewhere)
 
     def terminal(self, *words: str) -> Any:
         return terminal(self._folder, self._elsewhere, "-w", self._relative, *words)
 
     def asked(self) -> list[str]:
-        """The questions that the editor of the project got so far; the other one got none."""
+        """Returns the questions that the project's editor got so far; the other editor must have got none."""
         for client in (self.mine, self.other):
             client.request("sidecar/activity", {})  # what was sent before has arrived
         assert self.other.all_of(ASK) == []

@@ -1,4 +1,5 @@
-"""No daemon can be had, for whatever reason: sessions are served all the same, within bounded time, and say so."""
+"""If no daemon can be reached or started, for whatever reason, sessions are served all the same, within bounded time,
+and say so."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ OBSTACLES: dict[str, Callable[[DataFolder], contextlib.AbstractContextManager[No
 
 @pytest.fixture(scope="module")
 def greeted_folder(indexed_home: Path, place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder from which an agent was served before: what its daemon answered to `initialize` is kept."""
+    """Returns a data folder that served an agent before, so its daemon's answer to `initialize` is stored."""
     with made_data_folder() as data_folder:
         shutil.copytree(indexed_home, data_folder.home, dirs_exist_ok=True)
         assert handshake(data_folder, written_anew(place)) == ""
@@ -110,7 +111,7 @@ def greeted(data_folder: DataFolder, greeted_folder: Path) -> DataFolder:
 
 
 def ask(data_folder: DataFolder, work: Path) -> tuple[list[dict[str, Any]], str]:
-    """An agent's handshake and its first search; what was answered, and what was written to standard error."""
+    """Does an agent's handshake and first search. Returns the answer, and the text written to standard error."""
     asked = {"name": "search_code", "arguments": {"query": "convert_unit_1"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
     begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}

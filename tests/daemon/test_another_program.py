@@ -1,4 +1,4 @@
-"""What another program wrote an instant ago: an answer has it, or says that it may lack something."""
+"""A file that another program wrote an instant ago is in the answer, or the answer says that it may lack something."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def watched(agent: Client) -> None:
 
 
 async def silent_misses(work: Path, asks: Client, writes: Iterable[Callable[[Path, str, str], str]]) -> list[str]:
-    """The files that an answer lacks without a word, each written just before the question."""
+    """Returns the files, each written just before the question, that an answer lacks without saying so."""
     silent = []
     for word, write in zip(WORDS, writes, strict=False):
         path = write(work, word, f"def {word}(beans):\n    return beans\n")

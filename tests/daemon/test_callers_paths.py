@@ -1,4 +1,4 @@
-"""What a caller's path means, and what an agent may have indexed, at a daemon that was started elsewhere."""
+"""The meaning of a caller's path, and what an agent may have indexed, at a daemon that was started elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATTERNS: dict[str, Any] = {"patterns": ["unit1.py"]}
 
 @pytest.fixture
 def there(data_folder: DataFolder, tmp_path: Path) -> DataFolder:
-    """A data folder whose daemon was started in another folder than any caller's."""
+    """Returns a data folder whose daemon was started in another folder than any caller's."""
     (tmp_path / "other").mkdir()
     assert data_folder.run("daemon", "start", cwd=tmp_path / "other").returncode == 0
     return data_folder
@@ -86,7 +86,7 @@ def test_a_relative_model_folder_is_the_callers(there: DataFolder, work: Path) -
 
 
 class AnyRoot(Root):
-    """A root whose URI is sent as it is written, valid or not."""
+    """A root whose URI is sent unchanged, valid or not."""
 
     uri: Any
 

@@ -1,4 +1,4 @@
-"""Daemons and clients that die or are told to leave: what goes on, and what each of the others learns."""
+"""Daemons and clients that die or are told to exit: which work continues, and what each of the others is told."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
 def test_a_search_whose_daemon_dies_of_a_cut_off_memory_file_is_answered_all_the_same(
     data_folder: DataFolder, work: Path
 ) -> None:
-    """SQLite maps the `-shm` file into memory: reading where the file has been cut off ends the process (SIGBUS)."""
+    """SQLite maps the `-shm` file into memory. Reading beyond the end of a truncated file ends the process (SIGBUS)."""
     data_folder.run("index", cwd=work)
     with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
@@ -161,7 +161,7 @@ def test_an_answer_that_was_given_to_a_dead_daemon_answers_no_other_question(
         second = editor.send_request("sidecar/deleteIndex", {})
         new = question(editor, 1)
         assert new["id"] != old["id"]
-        # The person clicks "yes" in the box that still stands there, and "no" in the new one.
+        # The person clicks "yes" in the old box, which is still shown, and "no" in the new one.
         editor.send({"jsonrpc": "2.0", "id": old["id"], "result": old["params"]["actions"][0]})
         editor.send({"jsonrpc": "2.0", "id": new["id"], "result": new["params"]["actions"][1]})
         assert editor.answer_to(second)["status"] == "cancelled"

@@ -1,4 +1,4 @@
-"""A person sees all indexes, removes those that nobody needs, and is told what stays."""
+"""A person sees all indexes, removes those that nobody needs, and is told what is left."""
 
 from __future__ import annotations
 

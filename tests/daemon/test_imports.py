@@ -1,4 +1,5 @@
-"""Sessions of different kinds that begin at once: each needs a library, and the libraries import one another."""
+"""Sessions of different kinds that begin at the same time; each needs a library, and the libraries import one
+another."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ GO_ON = threading.Event()
 async def test_what_two_sessions_need_is_imported_by_one_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # In two threads Python gives up on modules that wait for one another: _DeadlockError.
+    # If two threads import modules that wait for one another, Python raises _DeadlockError.
     (tmp_path / "imported_slowly.py").write_text(WAITS + NOTES)
     (tmp_path / "imported_quickly.py").write_text(NOTES)
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,4 +1,4 @@
-"""What the daemon logs is heard by the editors whom it concerns, and by no other."""
+"""Log records of the daemon reach the editors that they concern, and no others."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def connect_a_stranger(data_folder: DataFolder) -> None:
 
 
 def heard_until_the_stranger(editor: LspClient) -> list[str]:
-    """Log lines come in the order in which they are logged, so what came before the stranger's is all there was."""
+    """Log lines arrive in order, so everything logged before the stranger's line has arrived before it."""
     editor.expect_method("window/logMessage", lambda params: params["message"] == STRANGER)
     lines = [params["message"] for params in editor.all_of("window/logMessage")]
     return lines[: lines.index(STRANGER)]
 
 
 def damage_index(data_folder: DataFolder) -> None:
-    """Leaves what is needed to open the only index, and nothing to compare the files with."""
+    """Keeps what is needed to open the only index, and removes what the files would be compared with."""
     (manifest,) = data_folder.home.glob("indexes/*/generations/1/manifest.sqlite")
     with contextlib.closing(sqlite3.connect(manifest)) as connection, connection:
         connection.execute("ALTER TABLE files RENAME COLUMN sha256 TO forgotten")

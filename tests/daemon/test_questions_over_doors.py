@@ -1,4 +1,4 @@
-"""An agent's call is answered by the person in the editor: real pipes, one daemon, real clients."""
+"""The person in the editor answers the question of an agent's call: real pipes, one daemon, real clients."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def status_of(result: CallToolResult) -> str:
 
 
 async def asked(client: LspClient) -> dict[str, Any]:
-    """The request with which the question came."""
+    """Returns the request that carried the question."""
     return await asyncio.to_thread(client.expect, lambda m: m.get("method") == ASK)
 
 

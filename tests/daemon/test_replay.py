@@ -1,4 +1,4 @@
-"""What a pipe remembers of a session and says again, and how it cuts bytes into frames; without processes."""
+"""What a pipe remembers of a session and repeats, and how it divides bytes into frames; without processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lsp(*, folders: list[str] | None = None, watch: Any = lambda pid: None) -> L
 
 
 def said(replay: Replay, message: dict[str, Any]) -> dict[str, Any] | None:
-    """What goes on to the daemon of a client's message."""
+    """Returns the part of a client's message that is passed on to the daemon."""
     return passed(replay.from_client, replay, message)
 
 
@@ -154,7 +154,7 @@ def test_a_search_under_way_is_asked_again_and_what_changes_something_is_not(kin
 
 
 def opening_of(replay: Replay) -> list[dict[str, Any]]:
-    """What a new daemon is sent, which answers `initialize`."""
+    """Returns what is sent to a new daemon that answers `initialize`."""
     frames = []
     for frame in replay.opening():
         frames.append(body(frame))

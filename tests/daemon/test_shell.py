@@ -54,7 +54,7 @@ def test_every_command_prints_at_a_daemon_what_it_prints_without(served: DataFol
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    """Without what depends on the machine's speed: times, and which lines of progress were due."""
+    """Returns the text without what depends on the machine's speed: times, and lines of progress."""
     return done.returncode, TIMES.sub("_", done.stdout), PROGRESS.sub("progress\n", TIMES.sub("_", done.stderr))
 
 

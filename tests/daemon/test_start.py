@@ -1,4 +1,5 @@
-"""How a daemon comes up, whatever it finds: others that start one too, remains of dead ones, forbidden places."""
+"""How a daemon starts under difficulties: others start one too, dead ones have left files, folders are not
+accessible."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a s
 
 
 def handshake(data_folder: DataFolder, work: Path, program: Sequence[str] = SIDECAR) -> str:
-    """Serves an agent up to its handshake; what was written to standard error."""
+    """Serves an agent up to its handshake. Returns the text written to standard error."""
     command = [*program, "mcp", "-w", str(work)]
     both = subprocess.PIPE
     with subprocess.Popen(command, env=data_folder.env, text=True, stdin=both, stdout=both, stderr=both) as pipe:
@@ -136,7 +137,7 @@ def test_an_upgraded_client_lets_the_old_daemon_go_and_takes_its_index(data_fold
         assert eventually(lambda: not alive(old_daemon))
         assert data_folder.run("search", "convert_unit_1", cwd=work).returncode == 0
         assert data_folder.run("index", cwd=work).returncode == 0
-        # The old editor goes on: its next message starts a daemon of its own version, which reads.
+        # The old editor continues: its next message starts a daemon of its own version, which only reads.
         assert old.request("sidecar/searchCode", {"query": "convert_unit_2"})["results"][0]["path"] == "unit2.py"
         assert data_folder.pid(OLDER) != data_folder.pid()
         assert old.stop() == 0
@@ -222,7 +223,7 @@ def test_a_folder_of_another_user_in_the_place_of_ours_is_one_sentence(data_fold
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one page for files, which is full."""
+    """Mounts a full file system of one page."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "none", str(disk)], check=False)

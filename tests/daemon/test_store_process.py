@@ -1,4 +1,4 @@
-"""Whether a daemon runs a process for the vector store: not for a workspace whose vectors all fit into memory."""
+"""A daemon runs no process for the vector store of a workspace whose vectors all fit into memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_indexing_opening_searching_and_saving_a_small_workspace_start_no_proces
     with data_folder.lsp() as editor:
         editor.start(work)
         assert editor.request("sidecar/searchCode", {"query": "convert a unit", "mode": "vector"})["results"]
-        # The watcher starts after whatever else an open workspace starts.
+        # The watcher is the last thing that an open workspace starts.
         assert eventually(lambda: editor.request("sidecar/getIndexStatus", {})["watcherActive"])
         (work / "late.py").write_text("def came_late(value):\n    return value\n")
         assert editor.request("sidecar/reindexFile", {"file_path": "late.py"})["status"] == "reindexed"

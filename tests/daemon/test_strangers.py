@@ -1,4 +1,5 @@
-"""Another user of the machine holds connections open, with the real processes: whoever has the token is served."""
+"""Another user of the machine holds connections to the real processes open, and clients with the token are still
+served."""
 
 from __future__ import annotations
 
@@ -108,7 +109,7 @@ def test_a_connection_that_shows_no_token_is_closed_after_a_while(data_folder: D
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: becomes another user")
 def test_another_user_who_gets_at_the_socket_is_not_served(data_folder: DataFolder) -> None:
-    """The folders keep others out; this is for a folder that somebody has opened."""
+    """Folders are closed to other users; this test is about a folder whose permissions somebody has changed."""
     data_folder.run("daemon", "start")
     path = Path(data_folder.status()["socket"])
     for opened in (path, *path.parents[:-1]):

@@ -1,4 +1,4 @@
-"""A terminal that waits for an answer says so and where, may answer itself, and is left by one Ctrl-C."""
+"""A terminal that waits for an answer says where it is awaited, can answer itself, and one Ctrl-C ends the wait."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def no_to_deleting(params: Any) -> Any:
 
 
 async def test_editor_agent_and_shell_at_once(indexed: DataFolder, work: Path) -> None:
-    """The shell's question and the agent's are two; an answer to one is none to the other."""
+    """The shell and the agent each ask a question; an answer to one does not answer the other."""
     with editor(indexed, work, no_to_deleting) as client:
         async with agent(DataFolder(indexed.home, SIDECAR_CONFIRM="never"), work) as session:
             with terminal(indexed, work, "reindex") as shell:

@@ -1,4 +1,4 @@
-"""Whose word counts when a tool asks: an editor and the user's settings, not what a calling agent brings along."""
+"""Whose setting counts when a tool asks: an editor's and the user's, not that of a calling agent's environment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def questions(client: LspClient) -> list[str]:
 
 @pytest.fixture
 def headless_agent(indexed: DataFolder) -> DataFolder:
-    """An agent's configuration says that nobody need be asked."""
+    """Configures an agent so that nobody would be asked."""
     return DataFolder(indexed.home, **NEVER)
 
 
@@ -181,7 +181,7 @@ def test_an_editors_settings_may_make_it_stricter_and_not_looser(indexed: DataFo
 
 @contextlib.contextmanager
 def served(folder: DataFolder, work: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
-    """A script's door; yields a function that calls a tool through it."""
+    """Yields a function that calls a tool through a script's door."""
     command = [*SIDECAR, "serve", "--json", "-w", str(work)]
     with subprocess.Popen(command, env=folder.env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,8 +1,8 @@
 """A program for the tests: the product's MCP server over streamable HTTP on loopback, for the conformance suite.
 
-Besides the product's tools it serves the fixture tools whose names the suite fixes, as tools of the same kind: so what
-the suite sees of results, errors, progress and questions is the product's code. Prints its port as one line and serves
-until stdin ends. Not collected, started as a real process.
+Besides the product's tools it serves the fixture tools whose names the suite prescribes. They are tools of the same
+kind, so the suite tests the product's code for results, errors, progress and questions. The program prints its port on
+one line and serves until stdin ends. Tests start it as a process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sidecar.tools.spec import Answer, Params, Question, Run, ToolSpec
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
 PAUSE_SECONDS = 0.05
-"""The suite wants its progress reports this far apart."""
+"""The suite requires this interval between progress reports, in seconds."""
 
 
 class Nothing(Params):

@@ -1,4 +1,4 @@
-"""Where the Node programs are that `make test` installs beside this file. Not collected."""
+"""The places of the Node programs that `make test` installs beside this file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INSPECTOR = MODULES / ".bin" / "mcp-inspector"
 
 
 def run_node(program: Path, *arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
-    """Runs a program with the Node that came with it. Raises FileNotFoundError when they are not installed."""
+    """Runs a program with the Node that was installed with it. Raises FileNotFoundError when they are not installed."""
     if not (NODE.exists() and program.exists()):
         raise FileNotFoundError(f"{program.name} is not installed: run `make test`, or `npm ci` in {HERE.name}")
     return subprocess.run(

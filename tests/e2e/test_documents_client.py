@@ -1,6 +1,6 @@
-"""A client written from specification 000 alone, over the real `sidecar mcp`: it knows nothing else of this server.
+"""A client written from specification 000 alone, over the real `sidecar mcp`.
 
-It speaks MCP with the standard library only: messages of JSON, one a line.
+It knows nothing else of this server, and speaks MCP with the standard library only: JSON messages, one on each line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 class SearchClient:
-    """The three tools of the specification as methods; an answer with `error` comes back as it is."""
+    """The three tools of the specification as methods. An answer with `error` is returned unchanged."""
 
     def __init__(self, workspace: Path, home: Path) -> None:
         command = [sys.executable, "-m", "sidecar", "mcp", "--toolsets", "documents", "--workspace", str(workspace)]

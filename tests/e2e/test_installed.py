@@ -1,4 +1,4 @@
-"""The package as people install it: without what nothing imports, at every door, and what that weighs.
+"""The package as people install it, without libraries that nothing imports: every door works, and the size is measured.
 
 An environment is made from the wheel: the one that the editor's extension makes (exact versions with hashes, without
 following dependencies). It needs the package index, or pip's cache of it.
@@ -43,7 +43,7 @@ def new_environment(folder: Path) -> str:
 
 
 def megabytes(folder: Path) -> float:
-    """What is installed below the folder, besides pip itself and what Python compiled of it."""
+    """Returns what is installed below the folder, except pip itself and compiled files."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     own = (path for path in files if not {"pip", "setuptools", "pkg_resources"} & set(path.parts))
     return sum(path.stat().st_size for path in own) / MEGABYTE
@@ -66,7 +66,7 @@ def exact(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def take_tour(python: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every door once: shell, daemon, agents, editors, scripts."""
+    """Uses every door once: shell, daemon, agents, editors, scripts."""
     work = folder / "work"
     work.mkdir()
     for name, text in _FILES.items():

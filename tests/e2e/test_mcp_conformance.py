@@ -1,5 +1,5 @@
-"""The official MCP conformance suite against the product's MCP server. Which scenarios do not apply, and why, is in
-`conformance-baseline.yml`; the suite fails when that file no longer tells the truth."""
+"""The official MCP conformance suite against the product's MCP server. `conformance-baseline.yml` lists the scenarios
+that do not apply, and why. The suite fails if that file is no longer correct."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A client of specification 003 in its REST wording, unchanged: `GET /search` and `GET /fulltext` of the memories.
 
-It knows the wording only: `q`, `keywords`, `operator`, `limit`, `offset`; results with key, summary and relevance;
-excerpts with the keywords highlighted; an error with a descriptive message. That a request brings a token is the
-connection's affair, as the session was.
+It knows only that wording: `q`, `keywords`, `operator`, `limit`, `offset`; results with key, summary and relevance;
+excerpts with highlighted keywords; an error with a descriptive message. The connection, not the client, adds the token
+to each request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MEMORIES = {
 
 
 class MemoryClient:
-    """The client. It has never heard of tools."""
+    """The client. It knows nothing of tools."""
 
     def __init__(self, base: str, token: str) -> None:
         self._base = base

@@ -1,4 +1,4 @@
-"""A script written only from the shell wording of specification 004, run against the real program.
+"""A script that was written only from the shell wording of specification 004, and runs against the real program.
 
 search index PATTERNS... [--force]        search query QUERY [--limit N] [--format FORMAT]
 """

@@ -1,8 +1,9 @@
-"""Checkouts amid jobs that end, are cancelled or die: real processes, the real watcher, real git, kill -9.
+"""Checkouts during jobs that end, are cancelled or die: real processes, the real watcher, real git, kill -9.
 
-A child keeps a workspace up as a daemon does. The parent starts a job there, checks another branch out, lets the job
-end, cancels it or kills the child, each at a random moment, writes one more file and waits for nothing but that file.
-Then the index must be one that is made from nothing. Used by test_never_stale.py and scripts/bench/check-stale.
+A child keeps a workspace up to date as a daemon does. The parent starts a job there, checks another branch out, and
+lets the job end, cancels it or kills the child, each at a random moment. It then writes one more file, and waits for
+this file only. After that the index must equal one made from nothing. Used by test_never_stale.py and
+scripts/bench/check-stale.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class _Child:
             getattr(self._workspace, job)(no_progress, self._cancelled.is_set)
 
     def _until(self, path: str) -> str:
-        """Searches until this file is found by an answer that says nothing of being stale; else what it says."""
+        """Searches until an answer has this file and does not say that it is stale. Returns what the last answer
+        says."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self._workspace.find_paths(path, 1)
@@ -96,7 +98,7 @@ def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> No
 
 @dataclass
 class Outcome:
-    """What a series of checkouts came to; `stale` says of each index that was not as it should be what was not."""
+    """The result of a series of checkouts. `stale` describes the fault of each index that differed."""
 
     runs: int = 0
     by_kind: Counter[str] = field(default_factory=Counter)
@@ -104,7 +106,7 @@ class Outcome:
 
 
 class Switcher:
-    """One repository under one index, checked out to and fro amid jobs."""
+    """One repository with one index, whose branches are checked out in turns during jobs."""
 
     def __init__(self, folder: Path, seed: int, models: Models, strategy: str = "realtime") -> None:
         self._random = random.Random(seed)
@@ -144,7 +146,7 @@ class Switcher:
 
     @contextlib.contextmanager
     def _child(self) -> Iterator[Any]:
-        """What asks it; killed at the end of the block."""
+        """Yields a function that asks the child, which is killed at the end of the block."""
         ours, theirs = self._processes.Pipe()
         process = self._processes.Process(target=child, args=(self._root, self._home, self._flags, theirs))
         process.start()
@@ -163,7 +165,7 @@ class Switcher:
             ours.close()
 
     def _pause(self) -> None:
-        """The moment itself: somewhere in the next milliseconds, whatever the child is doing then."""
+        """Chooses the moment: within the next milliseconds, whatever the child is doing then."""
         threading.Event().wait(self._random.random() * 0.08)
 
     def _switch(self, number: int) -> None:

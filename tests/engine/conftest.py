@@ -22,7 +22,7 @@ def models() -> Iterator[Models]:
 
 @pytest.fixture
 def project(tmp_path: Path, models: Models) -> Iterator[Project]:
-    """A small workspace of code and documents that nobody has indexed yet."""
+    """A small workspace of code and documents that is not indexed yet."""
     made = Project(tmp_path / "work", tmp_path / "home", {}, models, [])
     made.root.mkdir()
     for path, text in FILES.items():

@@ -1,8 +1,8 @@
-"""Damage at random places of a data folder: one file of it is broken, then a person does what a person would do.
+"""Damage at random places of a data folder: one of its files is damaged, and then a person uses it as usual.
 
-A process that holds the real engine answers, a program of its own for each question now and then: status, search, and
-one way out (index, rebuild, or delete and index). Afterwards the index must equal one from nothing, and memories,
-documents and the index of another workspace must be as they were.
+A process with the real engine answers, and sometimes a new program for each question: status, search, and one way to
+recover (index, rebuild, or delete and index). Afterwards the index must equal one from nothing, and memories, documents
+and the index of another workspace must be as they were.
 
 Used by test_damage.py (some 20 cases) and scripts/bench/check-damage (any number).
 """
@@ -63,8 +63,8 @@ PLACES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One damage. `opened`: whoever answers has both workspaces open while it happens. `programs`: the command line
-    answers."""
+    """One case of damage. `opened`: the answering process has both workspaces open when it happens. `programs`: the
+    command line answers."""
 
     number: int
     place: str
@@ -84,8 +84,8 @@ class Outcome:
     """The results of a series of cases.
 
     `advised`: a search said what to do; `healed`: it answered and said that something was missing; `unseen`: it
-    answered as before. `silent`: flipped bits of a text or a vector, which SQLite does not notice. `faults`: what went
-    wrong, each with its case.
+    answered as before. `silent`: the case flipped bits of a text or a vector, which SQLite does not notice. `faults`:
+    each fault with its case.
     """
 
     cases: int = 0
@@ -99,7 +99,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Said:
-    """What a call answered: its result, or the error's code and message."""
+    """The answer to a call: its result, or the error's code and message."""
 
     name: str
     value: Any = None
@@ -111,15 +111,15 @@ class Said:
 
 
 class Fault(AssertionError):
-    """An answer that nobody should get."""
+    """A fault: an answer that no caller should get."""
 
 
 class Changed(Fault):
-    """What an index holds is not what the files say, and nobody says so."""
+    """A fault: the index differs from the files, and no answer says so."""
 
 
 class Asked(Protocol):
-    """Whoever answers in one case: tools by name, `index`, and `image` (with or without the vector store)."""
+    """The answering side of one case: tools by name, `index`, and `image` (with or without the vector store)."""
 
     def ask(self, what: str, root: Path, given: Mapping[str, Any]) -> Said: ...
 
@@ -144,7 +144,7 @@ class OneProcess:
         except (EOFError, OSError):
             self._process.join()
             ended = f"{what} ends the process with status {self._process.exitcode}"
-            self._ours, self._process = self._start()  # as a pipe does it
+            self._ours, self._process = self._start()  # as a pipe does
             return Said(what, None, "DAEMON_ENDED", ended)
         return Said(what, value, code, message)
 
@@ -157,7 +157,7 @@ class OneProcess:
 
 
 class Programs:
-    """The command line, a program for each question; through a daemon where one was started."""
+    """The command line: a new program for each question, through a daemon if one was started."""
 
     def __init__(self, home: Path, *, daemon: bool) -> None:
         self._env = {
@@ -323,7 +323,7 @@ class Breaker:
         self._compare(asked, case)
 
     def _judge(self, found: Said, outcome: Outcome) -> None:
-        """A search answers as before, or says that its answer is short, or says what to do."""
+        """Checks that a search answers as before, or says that its answer is incomplete, or says what to do."""
         if found.code:
             if found.code not in {"INDEX_CORRUPT", "INDEX_NOT_FOUND"} or not _advises(found.message):
                 raise Fault(f"this says nothing of what to do: {found}")
@@ -336,7 +336,7 @@ class Breaker:
         outcome.unseen += not said
 
     def _take(self, asked: Asked, way: str) -> str:
-        """What a person is advised to do, whatever state the index is in."""
+        """Does what a person is advised to do, whatever state the index is in."""
         if way == "index":
             return str(self._must(asked, "index"))
         said = self._ask(asked, way, {})
@@ -363,7 +363,7 @@ class Breaker:
             fresh.end()
 
     def _wait_for_vectors(self, asked: Asked, root: Path) -> None:
-        """Lost vectors cost time and no error: every call is answered, and they are all there again without help."""
+        """Checks that lost vectors cost only time: every call is answered, and all vectors come back by themselves."""
         self._must(asked, "search_code", QUESTION, root)
         deadline = time.monotonic() + LIMIT_S
         while (state := self._must(asked, "get_index_status", {}, root).value)["status"] != "ready":
@@ -372,8 +372,8 @@ class Breaker:
             time.sleep(0.1)
 
     def _compare_kept(self, asked: Asked, case: Case) -> None:
-        """Memories and documents are as they were. Of a damaged file, what could not be rescued is missing; nothing
-        else is, and saving goes on."""
+        """Checks that memories and documents are as before, except what could not be rescued from a damaged file, and
+        that more can be saved."""
         if _kept_in(IndexLayout(self._home, str(self._other))) != (MEMORIES, DOCUMENTS):
             raise Fault("memories or documents of the other workspace are gone")
         memories, documents = self._kept(asked)
@@ -385,7 +385,7 @@ class Breaker:
             self._must(asked, "memory_delete", {"key": "after/all"})
 
     def _kept(self, asked: Asked) -> tuple[dict[str, str], dict[str, str]]:
-        """As they are advised; where a file of them cannot be read, after what the error says to do."""
+        """Reads them; if one of their files cannot be read, does what the error says first."""
         listed = self._kept_call(asked, "memory_list", {"limit": 100})
         keys = [one["key"] for one in listed.value["data"]["memories"]]
         memories = {key: self._kept_call(asked, "memory_get", {"key": key}).value["data"]["text"] for key in keys}
@@ -411,7 +411,8 @@ class Breaker:
     def _ask(
         self, asked: Asked, what: str, given: Mapping[str, Any] = MappingProxyType({}), root: Path | None = None
     ) -> Said:
-        """The answer; where SQLite's mapped memory was cut off, which ends the process, the next one's."""
+        """Returns the answer. If SQLite's mapped file was truncated, which ends the process, returns the next process's
+        answer."""
         said = asked.ask(what, root or self._work, dict(given))
         if said.code == "DAEMON_ENDED" and self._mapped_is_cut:
             self._mapped_is_cut = False
@@ -434,7 +435,7 @@ class Breaker:
         return made
 
     def _foreign(self, case: Case) -> Path:
-        """The same file of the other workspace; for what both share, another file altogether."""
+        """Returns the same file of the other workspace; for a file that both share, another file."""
         ours, theirs = (IndexLayout(self._home, str(root)).path for root in (self._work, self._other))
         path = self._home / case.path
         if not path.is_relative_to(ours):
@@ -483,14 +484,14 @@ def _result(service: Service, what: str, root: str, given: Mapping[str, Any]) ->
 
 
 def _frames(error: BaseException) -> str:
-    """Where it came from, the last of ours first."""
+    """Returns where the error came from, the last of our modules first."""
     cause = error.__cause__ or error
     frames = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(cause.__traceback__)]
     return f"{type(cause).__name__}: {cause} at {' < '.join(reversed(frames[-6:]))}"
 
 
 def break_file(path: Path, kind: str, chance: random.Random, foreign: Path) -> None:
-    """Breaks it in place: a process that has it open goes on with the same file, as with a failing disk."""
+    """Damages the file in place, so that a process that has it open continues with it, as with a failing disk."""
     if kind in {"missing", "folder"}:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
         if kind == "folder":
@@ -535,7 +536,7 @@ def _pretend_newer(path: Path) -> None:
 
 
 def _write_back(home: Path) -> None:
-    """Everything into the database files themselves, none of it in their logs."""
+    """Moves everything into the database files themselves, so that their logs are empty."""
     for path in home.rglob("*.sqlite"):
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -546,7 +547,7 @@ def _advises(text: str, steps: tuple[str, ...] = ADVICE) -> bool:
 
 
 def _error_in(stderr: str) -> tuple[str, str]:
-    """Its code and what it says."""
+    """Returns the error's code and message."""
     plain = re.search(r"^sidecar: (.*) \[([A-Z_]+)\]$", stderr, re.MULTILINE | re.DOTALL)
     if plain:
         return plain[2], plain[1]
@@ -559,7 +560,7 @@ def _hits(found: Said) -> list[tuple[Any, ...]]:
 
 
 def _kept_in(index: IndexLayout) -> tuple[dict[str, str], dict[str, str]]:
-    """As the files have them."""
+    """Returns the texts in the files."""
     with closing(sqlite3.connect(index.memories)) as memories, closing(sqlite3.connect(index.documents)) as documents:
         return (
             dict(memories.execute("SELECT key, text FROM memories").fetchall()),

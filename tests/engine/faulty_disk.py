@@ -1,6 +1,6 @@
-"""A process of its own, in which the C library's calls fail as `faulty_disk.c` says.
+"""A program in which calls of the C library fail as `faulty_disk.c` says.
 
-Asked by lines on its stdin, it indexes and searches a workspace and answers with a line of JSON; see `Answer`.
+Asked by lines on its stdin, it indexes and searches a workspace, and answers each with a line of JSON; see `Answer`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.engine.projects import FILES, Project, index
 
 
 class Answer(TypedDict):
-    """What is indexed, what a search by word finds and says, and what the status says."""
+    """The indexed files, what a search by word finds and says, and what the status says."""
 
     paths: list[str]
     found: list[str]
@@ -56,7 +56,7 @@ def _when(workspace: IndexedWorkspace, good: Callable[[StatusAnswer], bool]) -> 
 
 
 def main(folder: Path) -> None:
-    """It can be asked to `index`, to wait until it is `settled` (nothing is left to try again), or for other words."""
+    """A request is `index`, `settled` (wait until nothing is left to be tried again), or words to search for."""
     models = Models(make_embedder)
     project = Project(folder / "work", folder / "home", {}, models, [], prepares_here=True)
     for path, text in FILES.items():

@@ -1,4 +1,4 @@
-"""A process that prepares files, save that some files end it and some keep it for ever."""
+"""A process that prepares files; some files end it, and some keep it busy for ever."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _answer(request: Request, nature: str) -> None:
         if "hang" in path and not task.by_lines:
             threading.Event().wait()
         if path.startswith("pipe "):
-            os.close(os.open(path.removeprefix("pipe "), os.O_RDONLY))  # waits for somebody who writes
+            os.close(os.open(path.removeprefix("pipe "), os.O_RDONLY))  # waits for ever for a writer
         outcome = Gone(f"{path} {task.by_lines}".strip())
         write_message(sys.stdout.buffer, (pickle.dumps(outcome), nature == "growing"))
         if nature == "growing":

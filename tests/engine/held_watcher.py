@@ -1,4 +1,4 @@
-"""Watchers that report what a test has them report, and nothing else."""
+"""Watchers that report only what a test tells them to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_S
 
 @dataclass
 class HeldWatchers:
-    """The watchers of one workspace, at most one of which runs."""
+    """The watchers of one workspace. At most one runs."""
 
     running: HeldWatcher | None = None
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -36,7 +36,7 @@ class HeldWatchers:
 
 
 class HeldWatcher:
-    """A watcher that sees nothing by itself; see `HeldWatchers`."""
+    """A watcher that notices nothing by itself; see `HeldWatchers`."""
 
     note = ""
 
@@ -79,5 +79,5 @@ class HeldWatcher:
             self._watched.changed.notify_all()
 
     def look(self) -> WatchedChanges:
-        """It reports everything as it happens."""
+        """Does nothing: this watcher reports everything as it happens."""
         return WatchedChanges()

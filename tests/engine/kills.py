@@ -35,7 +35,7 @@ ACTIONS = ("refresh", "refresh", "rebuild", "delete")
 
 
 class AnnouncingEmbedder:
-    """The shipped model; says what it is about to embed."""
+    """The shipped model, which first announces what it embeds."""
 
     def __init__(self, inner: Embedder, announce: Callable[[list[bytes]], None]) -> None:
         self._inner = inner
@@ -57,7 +57,7 @@ class AnnouncingEmbedder:
 
 @dataclass
 class Outcome:
-    """What a series of kills came to."""
+    """The result of a series of kills."""
 
     kills: int = 0
     finished: int = 0
@@ -147,7 +147,7 @@ class Killer:
                 last = self._note(kind, what, last)
                 if kind == "done":
                     break
-            # The moment itself: somewhere in the next milliseconds, whatever the child is doing then.
+            # The moment: within the next milliseconds, whatever the child is doing then.
             if ours.poll(self._random.random() * 0.04):
                 kind, what = ours.recv()
                 last = self._note(kind, what, last)
@@ -168,7 +168,7 @@ class Killer:
         return set(last)
 
     def _note(self, kind: str, what: Any, last: list[bytes]) -> list[bytes]:
-        """Keeps count of what was embedded; returns the batch in flight."""
+        """Counts what was embedded, and returns the batch in flight."""
         if kind in ("delete", "deleted"):
             self._seen.clear()
             self._deleting = kind == "delete"
@@ -176,7 +176,7 @@ class Killer:
         if kind != "embed":
             return last
         if self._deleting:
-            return []  # an update that was under way: what it embeds may be deleted with the rest
+            return []  # an update in progress: what it embeds may be deleted with the rest
         again = self._seen & set(what)
         assert not again, f"{len(again)} texts were embedded twice"
         self._seen |= set(last)

@@ -126,7 +126,7 @@ TEXTS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def code_files(language: str) -> dict[str, str]:
-    """One module per topic, whose names say nothing: only the comment does."""
+    """Returns one module for each topic. Only the comment describes it; the names say nothing."""
     return {
         f"src/part{number}.py": f'"""{text}"""\n\n\ndef run{number}(value):\n    return value + {number}\n'
         for number, (text, _) in enumerate(TEXTS[language])

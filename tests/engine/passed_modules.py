@@ -1,8 +1,8 @@
 """Which modules of sidecar something passes: a saved file on its way into the index, a search, a question, a session.
 
 A module is passed if it waits on the call stack while one of the named functions (the *stations*) is called, or if
-the station is in it. Modules that only answered a question and returned before that are consulted, not passed, and
-values (errors, locks, settings and the like) direct nothing. What runs in other processes is not seen.
+the station is in it. A module that only answered a call and returned before that is consulted, not passed. Modules of
+values (errors, locks, settings and the like) do not count. Other processes are not observed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Passed:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Looks at every call within the block, and records those for which `recorded` is set."""
+        """Observes every call within the block, and records those for which `recorded` is set."""
         threading.setprofile(self._look)
         sys.setprofile(self._look)
         try:
@@ -43,15 +43,15 @@ class Passed:
             threading.setprofile(None)
 
     def missed(self) -> list[str]:
-        """The stations that nothing came to."""
+        """Returns the stations that were never reached."""
         return [station for station, stacks in self.stacks.items() if not stacks]
 
     def modules(self) -> list[str]:
-        """The modules that were passed, in the order in which they were first reached."""
+        """Returns the passed modules, in the order in which they were first reached."""
         return list(dict.fromkeys(module for stacks in self.stacks.values() for s in stacks for module in s))
 
     def calls(self) -> set[tuple[str, str]]:
-        """Every (calling module, called module) on the way."""
+        """Returns every (calling module, called module) on the way."""
         return {
             (above, below)
             for stacks in self.stacks.values()
@@ -69,7 +69,7 @@ class Passed:
 
 
 def _stack(frame: FrameType | None) -> tuple[str, ...]:
-    """The modules of sidecar on the stack, outermost first."""
+    """Returns the modules of sidecar on the stack, outermost first."""
     modules: list[str] = []
     while frame is not None:
         if frame.f_code.co_filename.startswith(PACKAGE):

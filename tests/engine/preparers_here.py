@@ -1,4 +1,4 @@
-"""Files prepared in the process of the test, where no worker process is the subject."""
+"""Prepares files in the test's own process, for tests that are not about worker processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real workspaces for the engine's tests: real files, the shipped model, a vector store in memory, every door shut."""
+"""Real workspaces for the engine's tests: real files, the shipped model, a vector store in memory, and no door."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from tests.engine.preparers_here import PreparersHere
 
 _CATALOG = load_catalog()
 QUICK = _CATALOG.default
-"""The model that ships as the default, a table."""
+"""The shipped default model, a table."""
 SLOW = next(entry.id for entry in _CATALOG.models if entry.kind != "static")
-"""A transformer that ships."""
+"""A shipped transformer."""
 
 FILES = {
     "src/retry.py": (
@@ -63,7 +63,7 @@ def make_store_in_memory(_settings: Settings, _folder: Path, dimension: int, _mo
 
 @dataclass
 class Project:
-    """A workspace folder and the engine over it. Each `open()` is a new engine, as of a new process.
+    """A workspace folder and the engine over it. Each `open()` makes a new engine, as in a new process.
 
     `vector_memory_bytes`: with 0, no vector fits, and the vector store is filled and kept open.
     """
@@ -139,7 +139,7 @@ def _read_after(
 
 
 class _Followed:
-    """A walker after whose walks something happens."""
+    """A walker that calls a function after each walk."""
 
     def __init__(self, then: Callable[[], object], make: MakeWalker, *options: Any) -> None:
         self._then = then
@@ -155,7 +155,7 @@ class _Followed:
 
 
 class _Within:
-    """A walker that looks at the disk under other circumstances."""
+    """A walker that reads the disk inside a given context."""
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ def _definitions(snapshot: Snapshot) -> tuple[tuple[Any, ...], ...]:
 
 
 def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
-    """Vectors in the store by collection; each must be under the slot of its chunk."""
+    """Returns the vectors in the store by collection. Each must be in the slot of its chunk."""
     generation = workspace.index.readable()
     assert generation.writer is not None
     generation.writer.store_sync.start()
@@ -278,7 +278,7 @@ def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
         ids, similarities = store.query(name, vectors[row], len(rows))
         held = dict(zip(ids.tolist(), similarities.tolist(), strict=True)).get(int(snapshot.chunk_slot[row]))
         if held is None:
-            # An HNSW graph leaves a vector unreachable now and then once ids were overwritten.
+            # Once ids were overwritten, an HNSW graph sometimes cannot reach a vector.
             lost += 1
             continue
         assert held > similarities[0] - 1e-3, "the store holds another vector under this slot"

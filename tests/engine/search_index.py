@@ -1,4 +1,5 @@
-"""A small index for tests of search: real parsing, manifest, lexical index, model, kept vectors; no indexing engine."""
+"""A small index for tests of search: real parsing, manifest, lexical index, model and embedding cache, without the
+indexing engine."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def no_store() -> NearestChunks | None:
 
 @dataclass
 class SmallIndex:
-    """Files go in by `put`, out by `remove`; each call is one commit."""
+    """`put` adds files and `remove` removes them; each call is one commit."""
 
     manifest: Manifest
     kept: EmbeddingCacheFile
@@ -109,11 +110,11 @@ class SmallIndex:
             yield SearchSource(snapshot, self.embedder, self.store)
 
     def with_room(self, most_bytes: int) -> SmallIndex:
-        """The same, whose searches keep so many bytes of vectors in memory."""
+        """Returns the same index with a limit on the bytes of vectors that its searches keep in memory."""
         return self.with_cache(VectorCache(most_bytes))
 
     def with_cache(self, cache: VectorCache) -> SmallIndex:
-        """The same, whose searches keep vectors in this cache."""
+        """Returns the same index, whose searches keep vectors in this cache."""
         return replace(self, snapshots=Snapshots(self.manifest.path, lambda: self.kept, PATH_WEIGHT, cache=cache))
 
     def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], NearestChunks | None]) -> SmallIndex:
@@ -141,7 +142,7 @@ def small_index(folder: Path, files: Mapping[str, str]) -> Iterator[SmallIndex]:
 
 
 class ListedStore:
-    """A vector store over arrays that answers exactly; `missing` slots are as if never written."""
+    """A vector store over arrays that answers exactly; `missing` slots look as if they had never been written."""
 
     elsewhere = False
 

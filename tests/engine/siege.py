@@ -1,7 +1,7 @@
 """Hostile files are indexed one by one while another workspace of the same process is searched all the time.
 
-For `test_hostile_files.py` and for scripts/bench/check-hostile: what came of each file, how long it took, how long the
-searches beside it took, and how much memory any process had.
+Used by `test_hostile_files.py` and scripts/bench/check-hostile. Records the outcome and the time of each file, the
+times of the searches meanwhile, and the largest memory of any process.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from tests.hostile import HostileFile
 
 QUERIES = ("parse json decoder", "open a connection", "raise an error", "encode unicode string")
 _PAUSE_S = 0.05
-"""Between two searches: a delay of 150 ms cannot fall between them, and they leave the processor to the files."""
+"""Seconds between two searches: short enough that a delay of 150 ms is noticed, long enough to leave the processor to
+the files."""
 RULED = 300
 Started: TypeAlias = Iterable[subprocess.Popen[bytes]]
 Attack: TypeAlias = Callable[[Workspace, Path, "Siege", Started], None]
 _ENDED_BY_US = (None, 0, -signal.SIGKILL)
-"""What `poll` says of a process that lives, or that had nothing more to do."""
+"""Exit statuses from `poll` of a process that is alive, or had nothing more to do."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Search:
 
 @dataclass
 class Siege:
-    """What came of it. `undisturbed` are ms of searches, without what they waited for a processor."""
+    """The result. `undisturbed` are the ms of searches, without the time for which they waited for a processor."""
 
     fates: list[Fate] = field(default_factory=list)
     undisturbed: list[float] = field(default_factory=list)
@@ -84,18 +85,20 @@ class Siege:
     own_mb: float = 0.0
 
     def delays(self) -> list[float]:
-        """What each search took, in ms, above the median of the undisturbed ones; without waits for a processor."""
+        """Returns the ms of each search above the median of the undisturbed ones, without waits for a processor."""
         usual = statistics.median(self.undisturbed)
         return [max(0.0, search.own_ms - usual) for search in self.searches]
 
 
 def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3.0) -> Siege:
-    """Into `folder`, which is empty. A language's files are gone before the next one's come."""
+    """Indexes the files in `folder`, which is empty. A language's files are removed before the next one's are
+    written."""
     return _besiege(folder, partial(_index_all, files), undisturbed_s)
 
 
 def besiege_by_rules(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3.0) -> Siege:
-    """The same with files of rules, each in its place above `RULED` files, which are walked and indexed by it."""
+    """Does the same with files of rules. Each is written above `RULED` files, which are then walked and indexed under
+    its rules."""
     return _besiege(folder, partial(_obey_all, files), undisturbed_s)
 
 
@@ -114,7 +117,7 @@ def _besiege(folder: Path, attack: Attack, undisturbed_s: float) -> Siege:
     pool = WorkerPool(1, start=start)
     home = folder / "home"
     env = {"SIDECAR_HOME": str(home), "HOME": str(home)}
-    # Files are indexed when they are named, and not a second time because somebody watches.
+    # Files are indexed when they are named, and not a second time because of a watcher.
     parts = real_parts({"indexingStrategy": "git"}, {}, env)
     workspaces = OpenWorkspaces(home, replace(parts, preparers=pool))
     try:
@@ -196,9 +199,9 @@ def _computed(started: Started) -> float:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
     for process in started:
-        if process.poll() is not None:  # its number may be another program's by now
+        if process.poll() is not None:  # another program may have its number now
             continue
-        with contextlib.suppress(OSError):  # it may end, and be counted above the next time
+        with contextlib.suppress(OSError):  # it may end now, and is then counted among the ended ones
             fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
             seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return seconds
@@ -248,7 +251,7 @@ def _searching(workspace: Workspace, siege: Siege) -> Iterator[None]:
 
 
 def _children() -> list[int]:
-    """Living ones, of this process, at any depth."""
+    """Returns the living descendants of this process."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,8 +1,8 @@
 """The life of a workspace as a model: edits, switches, jobs, cancels, deaths, rests, strategies, in any order.
 
-What must hold is one sentence: an answer that says nothing of being stale is that of an index made from nothing. Used
-by test_never_stale.py and scripts/bench/check-stale. The watcher is in the model's hands, so that a run can be
-repeated: it reports each change at once, and nothing that happens while it does not run.
+One sentence must always be true: an answer that does not say that it is stale equals that of an index made from
+nothing. Used by test_never_stale.py and scripts/bench/check-stale. The model controls the watcher, so that a run can be
+repeated: it reports each change at once, and no change that happens while it is not running.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OLD_S = 1_700_000_000
 
 
 def text_of(number: int) -> str:
-    """Small, and another one for each number."""
+    """Returns a small file, different for each number."""
     words = [WORDS[(number * k + k) % len(WORDS)] for k in (1, 3, 5, 7)]
     return f"def {words[0]}_{words[1]}_{number}({words[2]}):\n    return {words[3]}({words[2]})\n"
 
@@ -57,14 +57,14 @@ def path_of(number: int) -> str:
 
 
 class LastingStore(InMemoryStore):
-    """Holds the same after it was closed, as one on disk does."""
+    """Keeps its content when it is closed, as a store on disk does."""
 
     def close(self) -> None:
         pass
 
 
 class Moment:
-    """What a job asks before each step: does something at one of the steps, and cancels at another."""
+    """A job calls it before each step. It does something at one step, and cancels at another."""
 
     def __init__(self, at: int, then: Callable[[], None], cancel_at: int | None) -> None:
         self._at, self._then, self._cancel_at = at, then, cancel_at
@@ -111,7 +111,7 @@ _EDITS = st.sampled_from(["switch", "write", "delete", "rename", "buffer", "comm
 
 
 class Life(RuleBasedStateMachine):
-    """One workspace from its first folder to the comparison at its end."""
+    """One workspace, from its creation to the comparison at its end."""
 
     def __init__(self, repository: Repository, models: Models, judge: Callable[[Life], None] | None = None) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def switch(self) -> None:
-        """Many files at once, and HEAD with them."""
+        """Changes many files at once, and HEAD."""
         self._branch = "other" if self._branch == "main" else "main"
         self.project.git("checkout", "-qf", self._branch)
         self._uncommitted = True  # what git does not know stays
@@ -218,7 +218,8 @@ class Life(RuleBasedStateMachine):
         look=st.booleans(),
     )
     def work(self, job: str, edit: str, number: int, at: int, cancelled_after: int | None, look: bool) -> None:
-        """A job, amid which files change and somebody may search; it may be cancelled, as when its caller dies."""
+        """Runs a job, during which files change and somebody may search. It may be cancelled, as when its caller
+        dies."""
 
         def then() -> None:
             self._edit(edit, number)
@@ -246,7 +247,7 @@ class Life(RuleBasedStateMachine):
             self.workspace.delete()
         except IndexNotFound:
             return
-        self._strategy = "realtime"  # its config went with it
+        self._strategy = "realtime"  # its config was deleted with it
 
     @rule()
     def rest(self) -> None:
@@ -259,7 +260,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def die(self) -> None:
-        """What a killed process leaves: nothing closed, nothing remembered. Its lock is free."""
+        """Leaves the state of a killed process: nothing is closed or remembered, and its lock is free."""
         generation, self.workspace.index.generation = self.workspace.index.generation, None
         self.project.close()
         if generation is not None and generation.writer is not None:
@@ -297,7 +298,7 @@ class Life(RuleBasedStateMachine):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def compare(self) -> None:
-        """Once nothing waits any more, the index is that of the files as they are."""
+        """Checks that, once nothing is pending, the index is that of the files as they are."""
         status = self.workspace.status()
         if status.status == "not_found" or status.patterns:  # one made by patterns alone stays limited to them
             self.workspace.create(no_progress, lambda: False)
@@ -331,7 +332,7 @@ class Life(RuleBasedStateMachine):
             self.switch()
 
     def _store(self, _settings: Settings, folder: Path, dimension: int, *_: str) -> LastingStore:
-        """The one that was left in this folder."""
+        """Returns the store that was left in this folder."""
         mark = folder / "made"
         if not mark.exists():
             folder.mkdir(exist_ok=True)
@@ -357,7 +358,7 @@ class Life(RuleBasedStateMachine):
         self.workspace = self.project.open()
 
     def _settle_in(self) -> None:
-        """Waits for the watcher where one is on its way, so that every run of the model is the same."""
+        """Waits for a watcher that is starting, so that every run of the model is the same."""
         with self._watched.changed:
             ready = self._watched.changed.wait_for(
                 lambda: not self.workspace.live_update.running or self._watched.running is not None, PATIENCE_S
@@ -369,7 +370,7 @@ class Life(RuleBasedStateMachine):
             return dict(snapshot.connection.execute("SELECT path, sha256 FROM files"))
 
     def _on_disk(self) -> dict[str, bytes]:
-        """As a walk finds it, unsaved text included."""
+        """Returns the files as a walk finds them, unsaved text included."""
         walker = make_walker(str(self.project.root), self.workspace.settings())
         files = walker.walk(never_cancelled).files
         found = {f.path: hashlib.sha256((self.project.root / f.path).read_bytes()).digest() for f in files}
@@ -392,7 +393,7 @@ class Life(RuleBasedStateMachine):
 
 
 def differences(one: Image, other: Image) -> list[str]:
-    """Which parts of two images are not equal, with some of what differs."""
+    """Returns which parts of two images differ, with examples."""
     found = []
     for part in fields(Image):
         mine, theirs = getattr(one, part.name), getattr(other, part.name)
@@ -404,7 +405,7 @@ def differences(one: Image, other: Image) -> list[str]:
 
 @dataclass
 class Tally:
-    """What many lives came to."""
+    """The result of many lives."""
 
     lives: int = 0
     stale: list[str] = field(default_factory=list)
@@ -420,7 +421,7 @@ class Tally:
 
 
 def live(repository: Repository, models: Models, lives: int, steps: int, number: int) -> Tally:
-    """So many lives of so many steps at most; `number` tells one series from another."""
+    """Lives that many lives of at most so many steps. `number` distinguishes one series from another."""
     tally = Tally()
     some = settings(
         max_examples=lives,

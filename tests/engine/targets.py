@@ -1,4 +1,4 @@
-"""What the change applier applies changes to, in tests of the applier alone."""
+"""Targets for tests of the change applier alone."""
 
 from __future__ import annotations
 

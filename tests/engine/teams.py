@@ -58,7 +58,7 @@ class Team:
         return project
 
     def nothing_like(self, project: Project) -> Project:
-        """Another index of the same checkout, made from nothing."""
+        """Returns another index of the same checkout, made from nothing."""
         other = Project(project.root, self._folder / "home-nothing", {}, self._models, [], prepares_here=True)
         self._projects.append(other)
         index(other.open())

@@ -1,4 +1,5 @@
-"""Listeners hear the states of an index in the order in which they were read, so that what they hear last holds."""
+"""Listeners get the states of an index in the order in which they were read, so the last one they get is the current
+one."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ LONGEST_S = 60
 
 
 class HeldWhileRead:
-    """Models that hold one thread up while it reads the status, after it has read the settings."""
+    """Models that stop one thread while it reads the status, after it has read the settings."""
 
     def __init__(self, models: Models) -> None:
         self._models = models

@@ -69,7 +69,7 @@ def opened(project: Project, strategy: str) -> IndexedWorkspace:
     states: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.on_change(states.put)
     index(workspace)
-    # The watcher's start has everything looked over, which would find what the tests change next.
+    # When the watcher starts, all files are checked, which would find what the tests change next.
     if project.watcher:
         first_that(lambda state: state.watcher_active and not state.behind, states)
     assert workspace.find_paths("**/*", 1).notice == ""
@@ -77,7 +77,7 @@ def opened(project: Project, strategy: str) -> IndexedWorkspace:
 
 
 def espresso(workspace: IndexedWorkspace) -> tuple[bool, str]:
-    """Whether the text that only `other` has is found, and what the answer says of itself."""
+    """Returns whether the text that only `other` has is found, and the notice of the answer."""
     answer = workspace.search(SearchRequest("brew_espresso", mode="fts"), never_cancelled)
     return any("brew_espresso" in hit.content for hit in answer.hits), answer.notice
 
@@ -308,7 +308,7 @@ class Unloadable:
         raise ModelLoadFailed("The model's file is missing.")
 
     def loaded(self, settings: Settings) -> None:
-        """None is."""
+        """Answers that no model is loaded."""
 
 
 def test_a_status_is_not_ready_after_a_search_whose_model_could_not_be_loaded(project: Project, models: Models) -> None:

@@ -1,6 +1,6 @@
-"""What a short question costs, counted in calls: statements, looks at files, and calls of functions.
+"""The cost of a short question, counted in calls: SQL statements, stats of files, and calls of functions.
 
-Seconds depend on the machine and on what else it does; these numbers do not.
+Unlike seconds, these numbers do not depend on the machine and its other work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ STATEMENTS = 12
 """BEGIN, the revision, postings, definitions, file names, texts to compare, texts to show, stats of the files shown,
 COMMIT; and one each for a typing error, for stored asterisks and for an index that was written within two seconds."""
 LOOKS = 24
-"""Beside one for each file that is shown and for each folder above the workspace, which may be git's."""
+"""In addition to one stat for each file shown and for each folder above the workspace, which may contain git's
+folder."""
 FUNCTIONS = 2200
 CALLS_INTO_LIBRARIES = 2400
 
@@ -53,7 +54,7 @@ class Calls:
 
     @property
     def looks(self) -> int:
-        """Stats of files and folders, and files and folders that were opened."""
+        """Counts stats of files and folders, and files and folders that were opened."""
         return sum(self.by_name[name] for name in ("stat", "lstat", "fstat", "open", "scandir", "listdir"))
 
     def _count(self, _frame: FrameType, event: str, argument: Any) -> None:
@@ -65,8 +66,8 @@ class Calls:
 
 @pytest.fixture
 def watched(project: Project) -> IndexedWorkspace:
-    """A workspace that is indexed and watched, and has answered; its settings were written long enough ago to be known
-    by the look of their files."""
+    """An indexed and watched workspace that has answered before. Its settings files are old enough that their stats are
+    trusted."""
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     project.watcher = project.prepares_here = True
     workspace = project.open()
@@ -81,7 +82,7 @@ def watched(project: Project) -> IndexedWorkspace:
 
 
 def asked(workspace: IndexedWorkspace, question: str) -> tuple[Calls, int]:
-    """The calls of one question, and how many files it showed."""
+    """Returns the calls of one question, and the number of files that it showed."""
     with Calls() as calls:
         shown = find(workspace, question)
     assert shown

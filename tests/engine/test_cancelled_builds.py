@@ -1,4 +1,5 @@
-"""What a person has cancelled stays so until somebody asks for the index: no search and no watcher goes on with it."""
+"""What a person has cancelled stays cancelled until somebody asks for the index: no search and no watcher continues
+it."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tests.engine.projects import FILES, Project, find
 from tests.patience import first_that
 
 MANY = 600
-"""More than what is on its way when the first batch is written."""
+"""More files than are in the pipeline when the first batch is written."""
 SAID = "Indexing was cancelled; `create_index` continues it."
 
 
@@ -30,7 +31,7 @@ def large(project: Project) -> Project:
 
 
 def cancel_a_creation(workspace: IndexedWorkspace) -> int:
-    """Cancels it after its first batch; returns how many files are indexed then."""
+    """Cancels the build after its first batch. Returns how many files are indexed then."""
     stop = threading.Event()
     with pytest.raises(Cancelled):
         workspace.create(lambda done, total, message: stop.set() if done else None, stop.is_set)

@@ -1,4 +1,4 @@
-"""Which passages of a file are shown, and how they stand among those of other files."""
+"""Which passages of a file are shown, and how they are ranked among those of other files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whatever file of a data folder is damaged, and however: there is a way out, and nothing that cannot be made again is
-lost."""
+"""Whichever file of a data folder is damaged, and however, there is a way to recover, and nothing is lost that cannot
+be made again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_one_of_twenty_damages_has_a_way_out_that_ends_with_a_whole_index(
 
 @pytest.fixture
 def damaged(project: Project) -> Iterator[Service]:
-    """What every door calls, over an index whose manifest is no database any more."""
+    """Yields the service, over an index whose manifest is no database any more."""
     index(project.open())
     project.close()
     IndexLayout(project.home, str(project.root)).manifest(1).write_bytes(b"not a database" * 1000)
@@ -108,7 +108,7 @@ def test_a_damaged_index_holds_back_no_vectors_and_takes_none_from_another(proje
 
 
 def put_in_place(path: Path, content: bytes) -> None:
-    """Whoever has the file open goes on with the same file."""
+    """Overwrites the file in place, so a process that has it open continues with the same file."""
     with path.open("r+b") as file:
         file.write(content)
         file.truncate()
@@ -146,7 +146,7 @@ def test_the_manifest_of_another_index_never_answers_for_this_one(
     log = manifest.with_name("manifest.sqlite-wal").read_bytes()
     if not opened:
         project.close()
-        manifest.with_name("manifest.sqlite-wal").write_bytes(log)  # as a kill leaves it
+        manifest.with_name("manifest.sqlite-wal").write_bytes(log)  # as after a kill
         workspace = project.open()
     put_in_place(manifest, foreign)
     for _ in range(2):
@@ -163,7 +163,7 @@ def test_the_manifest_of_another_index_never_answers_for_this_one(
 
 
 def zeroed(held: bytes) -> bytes:
-    """The vectors of the middle of the file."""
+    """Returns the vectors in the middle of the file."""
     middle = len(held) // 8192 * 4096
     return held[:middle] + bytes(4096 * 3) + held[middle + 4096 * 3 :]
 
@@ -177,7 +177,7 @@ SPOILS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def whole_again(workspace: IndexedWorkspace) -> None:
-    """Waits until it is, by itself."""
+    """Waits until the index is complete again by itself."""
     changed = threading.Event()
     workspace.on_change(lambda _: changed.set())
     deadline = time.monotonic() + PATIENCE_S
@@ -212,7 +212,7 @@ def test_a_damaged_embedding_cache_costs_nobody_an_error_and_is_made_whole_by_it
 
 
 def test_while_lost_vectors_are_made_again_the_status_says_so(project: Project) -> None:
-    project.flags["indexingStrategy"] = "lazy"  # which makes them with the next search
+    project.flags["indexingStrategy"] = "lazy"  # the next search makes them
     index(project.open())
     project.close()
     IndexLayout(project.home, str(project.root)).vectors.unlink()
@@ -245,7 +245,7 @@ def test_an_index_that_lacks_the_vectors_of_paths_is_not_yet_whole(project: Proj
 
 
 def test_indexing_finds_damage_that_no_search_has_met_and_leaves_a_whole_index(project: Project) -> None:
-    """Zeroes one page after another: whichever it is, `index` ends with an index equal to one from nothing."""
+    """Zeroes one page after another. Whichever page it is, `index` makes an index equal to one from nothing."""
     workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)

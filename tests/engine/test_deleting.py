@@ -1,4 +1,4 @@
-"""Deleting an index removes what was computed from its files, wherever it lies, and nothing that anybody else needs."""
+"""Deleting an index removes everything that was computed from its files, and nothing that another index needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRET = "def only_the_deleted_index_knows_this():\n    return 'a text that nobo
 
 
 def beside(project: Project, name: str) -> Project:
-    """Another workspace of the same home."""
+    """Returns another workspace with the same data folder."""
     other = replace(project, root=project.root.parent / name, opened=[])
     other.root.mkdir()
     return other
@@ -51,7 +51,7 @@ def vectors_file(project: Project) -> Path:
 
 
 def vectors_on_disk(project: Project) -> dict[bytes, bytes]:
-    """Every vector in the shared file, as it is stored, by text hash."""
+    """Returns every stored vector in the shared file, by text hash."""
     with closing(sqlite3.connect(vectors_file(project))) as connection:
         return dict(connection.execute("SELECT hash, vector FROM vectors"))
 
@@ -61,7 +61,7 @@ def bytes_on_disk(project: Project) -> bytes:
 
 
 def texts_of(project: Project) -> set[bytes]:
-    """The hashes of the texts that a workspace's index names."""
+    """Returns the hashes of the texts that a workspace's index names."""
     found: set[bytes] = set()
     layout = IndexLayout(project.home, str(project.root))
     for number in layout.generations():

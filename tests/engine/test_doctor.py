@@ -1,4 +1,4 @@
-"""What `sidecar doctor` finds out about an installation, where a real one cannot be had for the test."""
+"""What `sidecar doctor` reports about installations that a test cannot really have."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sidecar.engine.doctor import check_libraries
 
 
 def test_it_names_the_distribution_that_brings_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one for CUDA cards has another name and imports the same."""
+    """The package for CUDA cards has another name and imports the same."""
     distribution = tmp_path / "onnxruntime_gpu-9.8.7.dist-info"
     distribution.mkdir()
     (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: 9.8.7\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Named document indexes: both backends answer alike; what is in SQLite stays."""
+"""Named document indexes: both backends give the same answers; what is in SQLite stays."""
 
 from __future__ import annotations
 

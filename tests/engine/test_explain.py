@@ -1,4 +1,4 @@
-"""Why a path is or is not in the index, where it is no file that could be judged; and what the settings lack."""
+"""Why a path is or is not in the index, for paths that are no ordinary files; and what is missing in the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several workspaces in one process: turns, searches that nothing holds up, memory given back when idle."""
+"""Several workspaces in one process: fair turns, searches that nothing delays, memory that is given back when idle."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def paths(workspace: Workspace, query: str) -> list[str]:
 
 
 def paths_when_fresh(workspace: Workspace, query: str) -> list[str]:
-    """On a busy machine a changed file is not indexed within a search's patience, and the answer says so."""
+    """On a busy machine a changed file is not indexed within the time that a search waits, and the answer says so."""
     answers: list[SearchAnswer] = []
 
     def says_nothing_is_missing() -> bool:
@@ -137,7 +137,7 @@ def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(
     def large_progress(done: int, total: int, message: str) -> None:
         if done:
             begun.set()
-            # The small one needs some turns only; without them this one could not end.
+            # The small one needs only some turns. Without fair turns this test could not end.
             assert done < total or small_is_done.wait(PATIENCE_S)
 
     def index_large() -> None:

@@ -1,5 +1,5 @@
-"""A disk with a bad block (EIO) and a server that has forgotten a file (ESTALE): what is known is kept, told, and tried
-again.
+"""A disk with a bad block (EIO) and a server that has forgotten a file (ESTALE): what is known is kept, reported, and
+tried again.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def test_a_folder_that_fails_keeps_what_is_known_is_named_and_is_tried_again(
     new = f"new_{call}_{error}_{len(path)}.py"
     (disk.root / new).write_text("x = 1\n")
     before = set(disk.ask("index")["paths"]) - {new}
-    (disk.root / path).touch()  # or nobody reads it
+    (disk.root / path).touch()  # otherwise nobody reads it
     disk.fail(call, error, path)
     failed = disk.ask("index")
     reason = os.strerror(error)

@@ -1,4 +1,4 @@
-"""Answers are never silently stale: known changes are applied first, and what is left is said in a line."""
+"""Answers are never silently stale: known changes are applied first, and one line says what is left."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def notice(workspace: Workspace, query: str = "expire cookies") -> str:
 
 
 def dirty(workspace: IndexedWorkspace) -> list[str]:
-    """What a process that is killed now leaves to the next one."""
+    """Leaves to the next process what a killed process would leave."""
     generation = workspace.index.written()
     assert generation is not None and generation.writer is not None
     return generation.writer.manifest.dirty()
@@ -110,7 +110,7 @@ def test_what_failed_stays_pending_is_reported_with_its_reason_and_tried_again()
 
 
 def test_what_is_noted_again_while_a_search_waits_does_not_make_its_answer_stale() -> None:
-    """As when the watcher starts, which has everything looked over once more."""
+    """Has all files checked again, as when the watcher starts."""
     again, released = threading.Event(), threading.Event()
 
     def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
@@ -246,7 +246,7 @@ def test_a_home_that_cannot_be_written_is_searched_as_it_is(project: Project, tm
 
 @contextmanager
 def shut(folder: Path) -> Iterator[None]:
-    """Nobody may write below it, and everybody may read it, for as long as the block lasts."""
+    """Within the block, everybody may read the folder and nobody may write below it."""
     inside = [folder, *folder.rglob("*")]
     before = {path: path.stat().st_mode for path in (*inside, *folder.parents)}
     for path in inside:

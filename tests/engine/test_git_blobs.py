@@ -1,6 +1,7 @@
 """Files that git knows to be unmodified are not read again after a checkout; whatever git's index says, none is stale.
 
-Real git. An index that was written in the same moment as a file is not believed, so most tests let it be younger.
+The tests use real git. A git index that was written in the same moment as a file is not trusted, so most tests make it
+younger.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def checkout(project: Project) -> Project:
     """An indexed repository with 60 more files, all committed, whose files are then all touched."""
     for number in range(FILES):
         project.write(name_of(number), text_of(number))
-    make_old(project, 9 * 10**17)  # git compares seconds: what is touched later has to differ in these
+    make_old(project, 9 * 10**17)  # git compares seconds, so a file that is touched later has to differ in them
     project.git("init", "-b", "main")
     project.git("add", ".")
     project.git("commit", "-m", "one")
@@ -46,7 +47,7 @@ def checkout(project: Project) -> Project:
 
 
 def touch_all(project: Project) -> None:
-    """New times for every file, as after a checkout that wrote it anew; git is not told."""
+    """Gives every file new times, as after a checkout that wrote it anew, without git's knowledge."""
     for path in project.root.rglob("*"):
         if path.is_file() and ".git" not in path.parts:
             content = path.read_bytes()
@@ -55,14 +56,14 @@ def touch_all(project: Project) -> None:
 
 
 def make_old(project: Project, at_ns: int = 10**18) -> None:
-    """Another time for every file, so long ago that it can be relied on."""
+    """Gives every file another time, old enough to be trusted."""
     for path in project.root.rglob("*.*"):
         if path.is_file() and ".git" not in path.parts:
             os.utime(path, ns=(at_ns, at_ns))
 
 
 def let_git_look(project: Project) -> None:
-    """Git compares all files and writes its index, which is then older than nothing and younger than all of them."""
+    """Has git compare all files and write its index, which is then younger than all of them."""
     project.git("update-index", "-q", "--refresh")
     make_younger(project)
 
@@ -74,7 +75,7 @@ def make_younger(project: Project) -> None:
 
 
 def reads_of(project: Project) -> list[str]:
-    """Brings the index up to date in a new process's engine; the paths of the files that were read."""
+    """Brings the index up to date in an engine as of a new process. Returns the paths of the files that were read."""
     read: list[str] = []
     project.before_reading = read.append
     index(project.open())
@@ -83,7 +84,8 @@ def reads_of(project: Project) -> list[str]:
 
 
 def differences(project: Project) -> dict[str, bytes]:
-    """What the index has otherwise than the disk, by path: its SHA-256. Git's own files do not count."""
+    """Returns the files that differ between index and disk, by path with the SHA-256 in the index. Git's own files do
+    not count."""
     (place,) = project.home.glob("indexes/*/generations/*/manifest.sqlite")
     with sqlite3.connect(place) as connection:
         stored = set(connection.execute("SELECT path, sha256 FROM files WHERE path NOT LIKE '%.git%'"))
@@ -143,7 +145,7 @@ def test_a_folder_of_a_repository_and_a_worktree_are_recognised_too(checkout: Pr
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
 def test_every_version_of_an_index_is_read(checkout: Project, version: str) -> None:
-    if version == "3":  # what needs a second pair of flags
+    if version == "3":  # these need a second pair of flags
         checkout.write("later.py", "x = 1\n")
         checkout.git("add", "--intent-to-add", "later.py")
     else:
@@ -227,7 +229,7 @@ def test_a_file_with_other_ends_of_lines_than_git_has_is_read(checkout: Project)
 
 
 def test_an_index_of_another_checkout_says_nothing(checkout: Project, tmp_path: Path) -> None:
-    """All the ids and sizes are right, and the content is another."""
+    """All ids and sizes are right, but the content differs."""
     shutil.copytree(checkout.root, tmp_path / "other")
     for number in range(FILES):
         checkout.write(name_of(number), text_of(number, "wrong"))
@@ -238,7 +240,7 @@ def test_an_index_of_another_checkout_says_nothing(checkout: Project, tmp_path: 
 
 
 class Doings:
-    """What may happen to a checkout, by chance."""
+    """Does something at random to a checkout."""
 
     def __init__(self, project: Project, seed: int) -> None:
         self._project = project
@@ -272,7 +274,7 @@ class Doings:
         (self._project.root / name_of(self._chance.randrange(FILES))).unlink(missing_ok=True)
 
     def _filter(self) -> None:
-        """A filter that makes files of other content the same for git, at the same size."""
+        """Uses a filter by which files with different content, of the same size, are equal for git."""
         self._project.git("config", "filter.fixed.clean", "sed s/other/first/")
         self._project.write(".gitattributes", self._chance.choice(["*.py filter=fixed\n", "*.py text=auto\n", ""]))
 

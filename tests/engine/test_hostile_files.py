@@ -1,5 +1,5 @@
-"""Some of the files of scripts/bench/check-hostile: whatever a file holds, it is indexed or left out for a reason, and
-the searches of another workspace go on."""
+"""Some of the files of scripts/bench/check-hostile: whatever a file contains, it is indexed or left out for a reason,
+and searches of another workspace continue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.engine.siege import Siege, besiege
 from tests.hostile import LANGUAGES, PATTERNS, hostile_files
 
 EVERY = 107
-"""No multiple of the number of patterns or of languages: each pattern meets another language."""
+"""Not a multiple of the number of patterns or languages, so each pattern is used with a different language."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Whatever moment a process is killed at, the next one finds an index equal to one that was never interrupted."""
+"""At whatever moment a process is killed, the next one finds an index equal to one that was never interrupted."""
 
 from __future__ import annotations
 

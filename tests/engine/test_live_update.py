@@ -1,4 +1,4 @@
-"""Keeping up: strategies, unsaved text, searches that are never silently stale."""
+"""Live update: strategies, unsaved text, searches that are never silently stale."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
 
 def watched(project: Project) -> tuple[IndexedWorkspace, queue.Queue[StatusAnswer]]:
-    """An indexed and searched workspace whose watcher runs, with the states that it announces."""
+    """Returns an indexed and searched workspace whose watcher runs, with the states that it announces."""
     project.watcher = True
     workspace = project.open()
     seen: queue.Queue[StatusAnswer] = queue.Queue()
@@ -55,7 +55,8 @@ def test_the_git_strategy_waits_for_a_commit(project: Project) -> None:
 
 
 class Kept:
-    """A workspace in a process that stays, whose config.json names the strategy; `until` waits for what it tells."""
+    """A workspace in a long-lived process, whose config.json names the strategy. `until` waits for a state that it
+    announces."""
 
     def __init__(self, project: Project, strategy: str) -> None:
         project.watcher = True
@@ -74,7 +75,7 @@ class Kept:
         first_that(true_of, self._seen)
 
     def paths(self) -> tuple[str, ...]:
-        """As the index has them, without bringing it up to date."""
+        """Returns the files in the index, without bringing it up to date."""
         with self.workspace.index.readable().snapshots.open() as snapshot:
             return tuple(snapshot.paths)
 
@@ -220,7 +221,7 @@ def test_looking_at_everything_again_is_no_pending_file(project: Project) -> Non
 
 @pytest.mark.parametrize("path", ["src/late.py", "src/retry.py"])
 def test_a_file_that_is_written_while_a_run_walks_past_it_is_not_forgotten(project: Project, path: str) -> None:
-    """A new one, and one that was gone for a moment."""
+    """Tests a new file, and one that was gone for a moment."""
     armed = threading.Event()
 
     def write() -> None:
@@ -241,7 +242,8 @@ def test_a_file_that_is_written_while_a_run_walks_past_it_is_not_forgotten(proje
 
 
 def test_a_save_that_another_run_reads_past_is_not_lost(project: Project) -> None:
-    """One run looks the file up; another reads and writes it; the file is saved; only then the first one reads."""
+    """One run looks the file up; another reads it and writes it into the index; the file is saved; only then does the
+    first run read it."""
     others: list[threading.Thread] = []
     armed = threading.Event()
 

@@ -75,14 +75,14 @@ def test_of_a_traceback_the_place_of_the_failure_counts_most(tmp_path: Path) -> 
 
 
 def test_a_long_question_asks_for_no_kind_of_file(tmp_path: Path) -> None:
-    """It contains "tests", "example" and "documentation" like every form does."""
+    """The text contains "tests", "example" and "documentation", as every issue form does."""
     with small_index(tmp_path, SHOP) as index:
         found = index.paths("Placing an order ships it to nobody" + NOISE)
         assert found.index("shop/orders.py") < found.index("tests/test_orders.py")
 
 
 def test_names_below_the_title_count_half() -> None:
-    """The title says what a text is about; what follows names much that is only near."""
+    """The title says what a text is about; the rest also names many things that are only related."""
     query = understand("place_order ships twice" + NOISE + "Both `Cart.add_article` and Store.take are called.")
     assert set(query.names) >= {"placeorder", "addarticle", "take"}
     assert "placeorder" not in query.aside
@@ -148,7 +148,7 @@ def test_a_test_is_named_after_what_it_tests(path: str) -> None:
 
 
 def test_the_test_of_a_likely_file_comes_before_other_tests_and_after_the_file(tmp_path: Path) -> None:
-    """Whoever looks for code finds the code first; whoever changes it finds its test."""
+    """The code comes first, and its test is found too."""
     files = {
         "src/parcel.py": "def weigh(parcel):\n    return parcel.scale.weight\n",
         "tests/test_parcel.py": "def test_weigh():\n    assert weigh(parcel) == 2\n",

@@ -1,4 +1,4 @@
-"""A pasted issue, commit message or log is taken apart: its title, code, tracebacks, errors, names and files."""
+"""A pasted issue, commit message or log is divided into title, code, tracebacks, errors, names and files."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("language", FRAMES)
 def test_frames_of_a_traceback_are_found_the_place_of_the_failure_first(language: str) -> None:
-    """In fifteen languages as their runtimes print them."""
+    """Tracebacks of fifteen languages, as their runtimes print them."""
     text, paths, names = FRAMES[language]
     parts = parts_of(f"Adding to the cart fails\n\nThis is what we get:\n\n{text}\n")
     assert [file.path for file in parts.files if file.depth] == paths
@@ -131,7 +131,7 @@ def test_frames_of_a_traceback_are_found_the_place_of_the_failure_first(language
 
 
 def test_the_title_is_the_first_line_that_says_something() -> None:
-    """Not a greeting, not a heading of a form, not its marks."""
+    """The title is no greeting, no heading of a form, and has no markup."""
     cases = {
         "Wrong port in URLs\n\nThe port is lost.": "Wrong port in URLs",
         "# [Bug]: Wrong port in URLs\n\nThe port is lost.": "Wrong port in URLs",
@@ -153,7 +153,7 @@ def test_of_one_long_line_the_first_sentence_is_the_title() -> None:
 
 
 def test_the_error_is_the_title_of_a_bare_log() -> None:
-    """A traceback that is pasted alone is about what its last line says."""
+    """The title of a traceback that is pasted alone is its last line."""
     text = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: no such port: 12'
     parts = parts_of(text)
     assert parts.title.of(text) == "ValueError: no such port: 12"
@@ -161,7 +161,7 @@ def test_the_error_is_the_title_of_a_bare_log() -> None:
 
 
 def test_names_are_what_only_identifiers_are_written_like() -> None:
-    """Not every capitalised word, and no word of prose; quoted ones first."""
+    """Names are not all capitalised words, and no words of prose; quoted ones come first."""
     text = (
         "Wrong port in URLs\n\nDescription\n\nSince Version 2 on Windows, Calling build_url() drops the port. "
         "HTTPAdapter is fine, and so is net.urls.parse_port. The setting `port` is kept.\n"
@@ -170,14 +170,14 @@ def test_names_are_what_only_identifiers_are_written_like() -> None:
 
 
 def test_names_of_quoted_code_count() -> None:
-    """What code defines, calls or qualifies."""
+    """Names in code are those that it defines, calls or qualifies."""
     text = "Ports are lost\n\n```python\nclass Proxy(Base):\n    def forward(self): return self.link.send(1)\n```\nwhy?"
     assert {"Proxy", "forward", "send"} <= set(parts_of(text).names)
     assert parts_of(text).prose == "Ports are lost\n\n```python\n```\nwhy?"
 
 
 def test_files_and_dotted_modules_are_found() -> None:
-    """With slashes, whatever they were written with; and no abbreviation, version or address."""
+    """Paths have slashes, whatever they were written with. Abbreviations, versions and addresses are no paths."""
     text = (
         "Ports are lost\n\nSee src\\net\\url.py, `lib/proxy.rb:12` and net.proxy.Forward, i.e. version 1.2.3 of "
         "https://example.org/a/b.py (ports.yaml) and https://example.org/net/blob/main/net/tunnel.go#L12"
@@ -202,7 +202,7 @@ def test_code_is_fenced_or_indented() -> None:
     ("text", "long"), [("a" * 200, False), ("a" * 201, True), ("a\nb", False), ("a\nb\nc", True), ("a b", False)]
 )
 def test_a_long_question_is_one_of_many_characters_or_of_several_lines(text: str, long: bool) -> None:
-    """Everything else is asked as it is."""
+    """Every other text is searched as it is."""
     assert is_long(text) is long
 
 
@@ -227,7 +227,7 @@ PATTERNS = (
     "[", " ", "~~~\n", "./a:1", "    x\n", 'File "', "://", "a://b/blob/", "frame #1: `", "\u6f22", "panicked at '",
     "_A", "(a.b)", "-> ",
 )  # fmt: skip
-"""Each is repeated to 20,000 characters, once on one line and once on lines of 900 characters."""
+"""Repeats each to 20,000 characters, once on one line and once on lines of 900 characters."""
 CHILD = """
 import json, resource, sys
 from sidecar.engine.search.long_text import parts_of
@@ -242,7 +242,7 @@ print(len(texts))
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of processor time are Unix's")
 def test_the_time_is_in_proportion_to_the_length() -> None:
-    """Half a second of a processor for each text is twenty times what it needs; square time would be minutes."""
+    """Half a second of processor time for each text is twenty times what it needs; quadratic time would be minutes."""
     texts = [(pattern * 20_000)[:20_000] for pattern in PATTERNS]
     texts += ["\n".join([(pattern * 900)[:900]] * 22) for pattern in PATTERNS]
     done = subprocess.run(

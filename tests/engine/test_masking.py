@@ -1,4 +1,4 @@
-"""A secret that slipped into a file: the file is found, the secret is nowhere in what is kept or shown."""
+"""A secret in a file: the file is found, and the secret is nowhere in what is stored or shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workspace that nobody uses merges its lexical index on, which holds what it held before."""
+"""An idle workspace merges its lexical index further, and the index keeps its content."""
 
 from __future__ import annotations
 

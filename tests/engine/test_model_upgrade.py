@@ -37,7 +37,7 @@ WORDS = (
 
 @dataclass
 class Tap:
-    """How many texts the slow model may embed, which it was given, and how many at once."""
+    """Says how many texts the slow model may embed, and records the texts that it was given and how many at once."""
 
     allowed: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     embedded: list[bytes] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Tap:
 
 
 class TappedEmbedder:
-    """The shipped transformer; each text waits until the test lets it through."""
+    """The shipped transformer. Each text waits until the test releases it."""
 
     def __init__(self, inner: Embedder, tap: Tap) -> None:
         self._inner, self._tap = inner, tap
@@ -81,12 +81,12 @@ def tap() -> Iterator[Tap]:
 
 @pytest.fixture
 def staged(tmp_path: Path, models: Models, tap: Tap) -> Iterator[Project]:
-    """A workspace of 60 chunks whose settings name the slow model, in a process that stays."""
+    """Yields a workspace of 60 chunks whose settings name the slow model, in a long-lived process."""
     for shipped in (QUICK, SLOW):
         models.embedder(replace(Settings(), model=shipped))
 
     def make(settings: Settings) -> Embedder:
-        # What is loaded by now: the project's own models are locked while they make one.
+        # The models that are loaded by now: the project's own models are locked while they load one.
         inner = models.loaded(settings)
         assert inner is not None, settings.model
         return TappedEmbedder(inner, tap) if settings.model == SLOW else inner
@@ -142,7 +142,7 @@ def by_meaning(workspace: IndexedWorkspace, query: str = "how long do cookies li
 
 
 def from_scratch(project: Project, models: Models, **flags: Any) -> Any:
-    """What an index without stages holds."""
+    """Returns the content of an index made without stages."""
     alone = replace(project, home=project.home.parent / "scratch", models=models, opened=[], watcher=False)
     alone.flags = {**project.flags, "twoStage": False, **flags}
     try:
@@ -166,7 +166,7 @@ def test_the_quick_model_answers_at_once_and_the_slow_one_takes_its_place(
     assert (begun.status, begun.coverage, begun.chunks) == ("ready", 1.0, 60)
     assert begun.model_upgrade is not None
     assert (begun.model_upgrade.model.partition("@")[0], begun.model_upgrade.total) == (SLOW, 60)
-    tap.allowed.release(120 - BATCH)  # a path and a body of each
+    tap.allowed.release(120 - BATCH)  # a path and a body for each file
     assert 0 < done(watched.until(lambda status: done(status) > 0)) < 60
     tap.open()
     status = watched.until(is_upgraded)
@@ -273,7 +273,7 @@ def test_deleting_the_index_in_the_middle_ends_it(staged: Project, tap: Tap) -> 
     Watched(workspace).until(lambda status: done(status) >= 0)
     with ThreadPoolExecutor(1) as executor:
         deleting = executor.submit(workspace.delete)
-        tap.allowed.release(BATCH)  # what is in flight: at first a whole batch
+        tap.allowed.release(BATCH)  # the texts in flight: at first a whole batch
         deleting.result(PATIENCE_S)
     assert workspace.status().status == "not_found"
     assert list((staged.home / "indexes").iterdir()) == []

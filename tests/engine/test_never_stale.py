@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, an index is brought up to the files or says that it is not."""
+"""Whatever happens in whatever order, an index is brought up to date with the files, or says that it is not."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def test_a_switch_amid_a_job_is_in_the_index_afterwards(
     life.first()
     life.search()
     life.work(job, "switch", number=0, at=4, cancelled_after=cancelled_after, look=True)
-    life.teardown()  # which compares
+    life.teardown()  # this compares all files
 
 
 @pytest.mark.process
 def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_it_ends(
     repository: Repository, models: Models
 ) -> None:
-    """Only the look at everything that the checkout asks for has to wait."""
+    """Only the check of all files, which the checkout requires, has to wait."""
     life = Life(repository, models)
     life.first()
     life.search()
@@ -178,7 +178,7 @@ def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_sear
 
 
 def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> None:
-    """A look at everything does not go by the paths that are noted."""
+    """A check of all files does not depend on the noted paths."""
     queue = ChangeQueue()
 
     def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
@@ -262,7 +262,7 @@ def test_a_listener_may_stop_what_reports_to_it() -> None:
 
 
 def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
-    """As the index has them, without bringing it up to date."""
+    """Returns the files in the index, without bringing it up to date."""
     with workspace.index.readable().snapshots.open() as snapshot:
         return tuple(snapshot.paths)
 
@@ -279,7 +279,7 @@ def test_before_anything_watches_every_search_looks_for_itself(project: Project,
 
 
 def polled(project: Project) -> IndexedWorkspace:
-    """A workspace that the system refuses to watch, and that nobody looks at for an hour."""
+    """A workspace that the system refuses to watch, and whose files are not checked for an hour."""
 
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")
@@ -330,7 +330,7 @@ def test_where_head_is_polled_a_search_looks_where_it_is_and_says_that_it_knows_
 
 @pytest.mark.parametrize("count", [2, 8], ids=["inline", "in stages"])
 def test_a_new_file_that_goes_after_a_run_has_read_it_is_not_indexed(project: Project, count: int) -> None:
-    """Its going leaves no row by which that run could see it."""
+    """Its deletion leaves no row by which that run could notice it."""
     names = [f"late/n{number}.py" for number in range(count)]
 
     def go(path: str) -> None:

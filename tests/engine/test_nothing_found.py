@@ -1,4 +1,4 @@
-"""An answer without results says which one thing left nothing, and what would help."""
+"""An answer without results says which condition excluded everything, and what would help."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def workspace(project: Project) -> IndexedWorkspace:
 
 @pytest.fixture
 def emptied(project: Project) -> Callable[..., IndexedWorkspace]:
-    """Opens and indexes the workspace after its files have been replaced by others."""
+    """Replaces the workspace's files by others, then opens and indexes it."""
 
     def of(files: dict[str, str]) -> IndexedWorkspace:
         shutil.rmtree(project.root)

@@ -52,7 +52,7 @@ def open_project(models: Models, name: str = "work", **hooks: Any) -> Iterator[P
 
 
 def held(workspace: IndexedWorkspace) -> dict[str, tuple[bytes, int]]:
-    """By path: the hash of what was read, and how many chunks there are."""
+    """Returns, by path, the hash of the text that was read and the number of chunks."""
     with workspace.index.readable().snapshots.open() as snapshot:
         return {
             path: (bytes(sha256), chunks)
@@ -63,7 +63,7 @@ def held(workspace: IndexedWorkspace) -> dict[str, tuple[bytes, int]]:
 
 
 def named(workspace: IndexedWorkspace) -> dict[str, str]:
-    """What is left out or failed, and why."""
+    """Returns what is left out or failed, and why."""
     with workspace.index.readable().snapshots.open() as snapshot:
         left_out = {skip.path.rstrip("/"): skip.decision.detail for skip in read_skips(snapshot.connection)}
         return {**left_out, **dict(read_failures(snapshot.connection))}
@@ -122,7 +122,7 @@ def closed(place: bytes) -> None:
 
 
 def notebook(source: str, name: str = "source") -> Callable[[bytes], None]:
-    """With half a character in it, or names that are empty."""
+    """Names with half a character, or empty names."""
     cell = {"cell_type": "code", name: [source, source]}
     text = json.dumps({"nbformat": 4, "metadata": {"": {}, "language_info": {"name": ""}}, "cells": [cell]})
 
@@ -134,7 +134,7 @@ def notebook(source: str, name: str = "source") -> Callable[[bytes], None]:
 
 
 def deep(place: bytes) -> None:
-    """Folders in folders until a path has as many bytes as any may have."""
+    """Makes nested folders until a path has as many bytes as the system allows."""
     os.mkdir(place)  # noqa: PTH102
     at, length = os.open(place, os.O_RDONLY), len(place)
     while PATH_MAX - length > 1:
@@ -179,7 +179,7 @@ ENTRIES = st.lists(st.tuples(st.sampled_from(sorted(KINDS)), NAMES), min_size=1,
 
 
 def put(root: Path, where: str, entries: list[tuple[str, bytes]]) -> list[str]:
-    """Makes them and gives their paths as the index spells them."""
+    """Makes the entries, and returns their paths as the index spells them."""
     base = os.fsencode(root / where)
     for number, (kind, name) in enumerate(entries):
         KINDS[kind](base + b"/%d" % number + name[:245] + b".ipynb")
@@ -191,7 +191,7 @@ def put(root: Path, where: str, entries: list[tuple[str, bytes]]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def undisturbed(models: Models) -> dict[str, tuple[bytes, int]]:
-    """The workspace without anything odd."""
+    """Returns the image of the workspace without odd entries."""
     with open_project(models) as project:
         workspace = project.open()
         index(workspace)

@@ -1,4 +1,4 @@
-"""Objects of an open workspace hold one another one way: none holds its holder, be it through others or a function."""
+"""No object of an open workspace refers back to an object that holds it, not even through others or a function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_ours(thing: object) -> bool:
 
 
 def referents(thing: object) -> Iterator[object]:
-    """What a thing holds; of a function, what it has closed over and not the module that it stands in."""
+    """Yields what an object holds; for a function, the values of its closure, and not its module."""
     if isinstance(thing, types.FunctionType):
         closed_over = [cell.cell_contents for cell in thing.__closure__ or () if cell != types.CellType()]
         found = [*closed_over, *(thing.__defaults__ or ())]
@@ -34,9 +34,8 @@ def referents(thing: object) -> Iterator[object]:
 
 
 def held_by(thing: object) -> list[object]:
-    """The engine's objects that a thing holds directly, in containers or through functions and other libraries.
-
-    Activity is how a status goes up, to whoever listens: what listens there is not held.
+    """Returns the engine's objects that an object holds directly, in containers, or through functions and other
+    libraries. `Activity` passes a status up to listeners; these do not count as held.
     """
     found: list[object] = []
     seen = {id(thing)}
@@ -54,7 +53,7 @@ def held_by(thing: object) -> list[object]:
 
 
 def ownership(first: object) -> tuple[dict[str, set[str]], dict[str, object]]:
-    """Who holds whom among the engine's objects that `first` holds, by name."""
+    """Returns, by name, which of the engine's objects below `first` hold which others."""
     left, named, edges = [first], {}, {}
     while left:
         thing = left.pop()
@@ -72,14 +71,14 @@ def _name(thing: object) -> str:
 
 
 def circles_of_modules(edges: dict[str, set[str]]) -> list[str]:
-    """The circles through more than one module; a class may hold a helper of its own that holds it."""
+    """Returns the cycles through more than one module. A class may hold a helper of its own that refers back to it."""
     found = [[name.split()[0] for name in circle] for circle in circles(edges)]
     return [" -> ".join(circle) for circle in found if len({name.split(":")[0] for name in circle}) > 1]
 
 
 @pytest.fixture
 def workspace(project: Project) -> IndexedWorkspace:
-    """With worker processes of its own: those of this process keep what other tests had them do last."""
+    """Uses worker processes of its own, because the shared ones hold objects of other tests."""
     project.preparers = WorkerPool(1)
     return project.open()
 

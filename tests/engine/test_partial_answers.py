@@ -1,4 +1,4 @@
-"""An answer from part of the workspace says from which part, whatever the reason; a status says the same."""
+"""An answer from a part of the workspace says from which part, whatever the reason, and a status says the same."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEYOND = (
 
 
 def notices(workspace: IndexedWorkspace) -> set[str]:
-    """What answers of every kind say of themselves."""
+    """Returns the notices of answers of every kind."""
     docs = workspace.search(SearchRequest("cookies", mode="fts", collection="docs"), never_cancelled).notice
     return {docs, *notices_without_docs(workspace)}
 
@@ -39,7 +39,7 @@ def notices_without_docs(workspace: IndexedWorkspace) -> set[str]:
 
 
 def whole_answers(workspace: IndexedWorkspace) -> set[str]:
-    """As `notices`, also of answers that need the vectors of a certain file."""
+    """Like `notices`, and also for answers that need the vectors of a certain file."""
     similar = workspace.find_similar("src/cookies.py", 1, 0, 3, never_cancelled).notice
     return {*notices(workspace), similar}
 
@@ -52,7 +52,7 @@ def said_by_all(workspace: IndexedWorkspace) -> str:
 
 @pytest.fixture
 def large(project: Project) -> Project:
-    """A workspace of MANY files, more than one batch."""
+    """A workspace of MANY files, which are more than one batch."""
     for number in range(MANY - len(FILES)):
         project.write(f"zmore/module_{number:03}.py", f"def function_{number}():\n    return {number}\n")
     return project
@@ -69,7 +69,7 @@ def interrupt(workspace: IndexedWorkspace) -> int:
 
 
 def progress_is_one_truth(status: StatusAnswer) -> bool:
-    """Whether the progress of a status and its own sentence name the same numbers."""
+    """Returns whether the progress of a status and its sentence have the same numbers."""
     return f"({status.progress_says}, code first)" in status.notice and f"{status.progress_done:,} of" in status.notice
 
 

@@ -1,4 +1,4 @@
-"""An index that is made by patterns holds what they name, and nothing else, until somebody creates the whole one."""
+"""An index made by patterns contains only what they name, until somebody creates the whole one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PYTHON = ["src/cookies.py", "src/retry.py"]
 
 
 def indexed(workspace: IndexedWorkspace) -> list[str]:
-    """The indexed files, after everything that is pending has been applied."""
+    """Returns the indexed files, after all pending changes have been applied."""
     return list(workspace.find_paths("**/*", 100).paths)
 
 
@@ -302,7 +302,7 @@ def test_whatever_the_patterns_the_index_holds_what_the_calls_named(
     workspace = project.open()
     for patterns in calls:
         by_patterns(workspace, *patterns)
-    # A call that names no file leaves everything as it was.
+    # A call that names no file changes nothing.
     named = {
         path
         for patterns in calls

@@ -1,4 +1,4 @@
-"""What a search loads once, and what it does not: collection by collection, and again where it was broken off."""
+"""What a search loads once, separately for each collection, and loads again after an interruption."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Unloadable:
         raise ModelLoadFailed("The model's file is missing.")
 
     def loaded(self, settings: Settings) -> None:
-        """None is."""
+        """Answers that no model is loaded."""
 
 
 def test_a_search_tries_once_to_load_a_model_that_cannot_be_loaded(

@@ -1,4 +1,4 @@
-"""What ranking looks at: the query understood, paths judged, features named, weights combined."""
+"""What ranking uses: the analysed query, facts about paths, features by name, and combined weights."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_every_weight_belongs_to_a_feature_and_every_feature_has_a_weight() -> N
 
 
 def test_the_learned_weights_were_trained_on_these_features_this_model_and_these_chunks() -> None:
-    """When it fails: scripts/train/train-ranker (or `--stamp`, where what a feature means is the same as before)."""
+    """If it fails, run scripts/train/train-ranker (with `--stamp` if no feature changed its meaning)."""
     weights = Path(fingerprint_module.__file__).with_name("weights.json")
     parts = real_parts({}, {}, {})
     now = fingerprint_module.fingerprint(parts.versions, resolve_model().verify())

@@ -1,4 +1,5 @@
-"""Ranking where it is easily forgotten: documentation, filters, odd workspaces, questions that are not English."""
+"""Ranking in cases that are easily forgotten: documentation, filters, odd workspaces, questions that are not in
+English."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ HOUR_S = 3600
 
 @pytest.fixture
 def large(project: Project) -> Project:
-    """Workflows, texts and code, of each more than a few batches; the code comes last in the alphabet."""
+    """Makes workflows, texts and code, several batches of each. The code comes last in the alphabet."""
     for number in range(OF_A_KIND):
         project.write(f".github/workflows/ci_{number:03}.yml", f"name: continuous integration {number}\n")
         project.write(f"notes/note_{number:03}.txt", f"What was decided on day {number}.\n")
@@ -30,7 +30,7 @@ def large(project: Project) -> Project:
 
 
 def read_first(workspace: IndexedWorkspace, patterns: tuple[str, ...] = ()) -> list[str]:
-    """Cancels a build after its first batch; returns which files were indexed by then, in the order of reading."""
+    """Cancels a build after its first batch. Returns the files indexed by then, in the order of reading."""
     done_once: list[int] = []
 
     def is_stopped() -> bool:

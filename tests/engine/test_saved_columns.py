@@ -1,4 +1,4 @@
-"""The arrays of a large index are read from a file, which is never believed beyond what the manifest says."""
+"""The arrays of a large index are read from a file, which is used only as far as the manifest confirms it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def same_as_from_nothing(index: SmallIndex) -> Iterator[Snapshot]:
 
 
 def forget_lines(index: SmallIndex) -> None:
-    """Changes rows without a commit of ours: only who reads them again can know."""
+    """Changes rows without a commit of ours, so only a process that reads them again can notice."""
     with sqlite3.connect(index.manifest.path) as connection:
         connection.execute("UPDATE chunks SET start_line = 77")
     connection.close()

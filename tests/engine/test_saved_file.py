@@ -1,4 +1,4 @@
-"""The way of a saved file from the watcher to the commit: few modules, and every call goes down."""
+"""A saved file passes few modules between watcher and commit, and every call goes to the same layer or a lower one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STATIONS = (
 
 @pytest.fixture
 def passed(project: Project) -> Passed:
-    """What a file passes that is saved while the watcher runs."""
+    """Returns the modules that a file passes when it is saved while the watcher runs."""
     trace = Passed(*STATIONS)
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     project.watcher = True

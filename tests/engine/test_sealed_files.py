@@ -1,4 +1,4 @@
-"""Sealed blocks of vectors come back from files as they were, and files that could be wrong are not believed."""
+"""Sealed blocks of vectors are read from files unchanged, and files that could be wrong are not used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sidecar.model.terms import Vectors
 DIMENSION, BLOCK = 16, 32
 ROWS = 3 * BLOCK + 5
 ROOM = 4 * DIMENSION * BLOCK + (DIMENSION + 8) * (ROWS + BLOCK)
-"""Room for all rows, but not as float32."""
+"""Bytes: room for all rows, but not as float32."""
 IDENTITY: Mapping[str, object] = {"manifest": 7, "model": "m@1"}
 
 _drawn = np.random.default_rng(1).standard_normal((ROWS, DIMENSION))
@@ -26,7 +26,7 @@ IDS = np.arange(1, ROWS + 1, dtype=np.int64) * 2
 
 
 class Opened:
-    """A cache as a process has it that opens the index; counts what it reads from the embedding cache."""
+    """A cache as in a process that opens the index. It counts what it reads from the embedding cache."""
 
     def __init__(
         self,

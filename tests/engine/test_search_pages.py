@@ -218,7 +218,8 @@ def many(count: int) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SmallIndex, np.ndarray, np.ndarray]]:
-    """More chunks than memory has room for, so that the store is asked; with the store's slots and vectors."""
+    """Yields an index with more chunks than fit into memory, so that the store is asked; with the store's slots and
+    vectors."""
     with small_index(tmp_path_factory.mktemp("big"), many(EXACT + 300)) as whole:
         index = whole.with_room(LITTLE_BYTES)
         with index.manifest.transaction() as connection:

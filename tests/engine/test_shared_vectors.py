@@ -1,4 +1,5 @@
-"""Workspaces of one home share vectors by content: worktrees, branches, copies; deleting one index harms no other."""
+"""Workspaces with one data folder share vectors by content (worktrees, branches, copies); deleting one index harms no
+other."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.process
 
 
 def beside(project: Project, name: str) -> Project:
-    """Another workspace of the same home, not yet there."""
+    """Returns another workspace with the same data folder, which does not exist yet."""
     return replace(project, root=project.root.parent / name, opened=[])
 
 
@@ -67,7 +68,7 @@ def test_two_processes_that_index_at_the_same_time_share_one_file(repository: Pr
     for path in repository.root.rglob("*"):
         if path.is_file() and ".git" not in path.parts:
             copy.write(path.relative_to(repository.root).as_posix(), path.read_text())
-    one, two = repository.open(), copy.open()  # each with parts of its own, as two processes have
+    one, two = repository.open(), copy.open()  # each with its own parts, as in two processes
     index(one)
     assert index(two).embedded == 0
     assert one.index.readable().kept.store_uuid == two.index.readable().kept.store_uuid
@@ -117,13 +118,13 @@ def test_a_reader_never_takes_the_vectors_of_a_new_cache_for_those_that_the_mani
     answer = reader.search(request, never_cancelled)
     assert reader.index.readable().writer is None
     assert (answer.hits, "Partial: 0 of" in answer.notice) == ((), True)
-    assert find(writer, query, mode="vector") == before  # which links the manifest to the new file
+    assert find(writer, query, mode="vector") == before  # this links the manifest to the new file
     answer = reader.search(request, never_cancelled)
     assert ([hit.path for hit in answer.hits], "Partial" in answer.notice) == (before, False)
 
 
 def _make_old(project: Project) -> None:
-    """As if nobody had asked for any vector for days."""
+    """Makes every vector look unused for days."""
     path = project.home / "vectors" / "vectors.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE uses SET day = day - 10")

@@ -1,4 +1,4 @@
-"""What Find Similar leaves out: the code that it starts from."""
+"""Find Similar leaves out the code from which it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What an editor learns of the team's snapshots before it offers an index: nothing is made or fetched for that."""
+"""What an editor learns about the team's snapshots before it offers an index, without anything being made or
+fetched."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_a_snapshot_from_the_former_one_equals_one_from_nothing(tmp_path: Path, 
             for _ in range(chance.randrange(1, 4)):
                 change(index, chance, present)
             if chance.random() < 0.3:
-                with index.snapshot():  # read by somebody who asks for no lengths
+                with index.snapshot():  # a reader that asks for no lengths
                     continue
             nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
             with index.snapshot() as snapshot, nothing_known.open() as fresh:

@@ -1,5 +1,5 @@
-"""Searches of a workspace whose vectors are on a Chroma server: it is asked for what does not fit, and nothing but
-meaning is lost while it is away."""
+"""Searches of a workspace whose vectors are on a Chroma server: it is asked only if vectors do not fit into memory, and
+without it only meaning is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def task(file: int, number: int) -> str:
 
 
 def fill(project: Project) -> None:
-    """More chunks than are compared without a store."""
+    """More chunks than are compared without the store."""
     project.root.mkdir()
     for file in range(EXACT // PER_FILE + 5):
         project.write(f"src/task_{file}.py", "".join(task(file, number) for number in range(PER_FILE)))
@@ -43,7 +43,7 @@ def fill(project: Project) -> None:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, RealServer]]:
-    """A project whose vectors have been made, and the server that it names."""
+    """Yields a project whose vectors have been made, and the server that it names."""
     folder = tmp_path_factory.mktemp("filled")
     models = Models(make_embedder)
     with real_server(folder / "chroma") as chroma:

@@ -27,7 +27,7 @@ QUESTION = "how long do cookies live"
 
 
 class Followed:
-    """Makes stores in memory, and knows what was done with them. `before_add` runs before vectors are added."""
+    """Makes stores in memory, and records what was done with them. `before_add` runs before vectors are added."""
 
     def __init__(self, before_add: Callable[[], object] = lambda: None) -> None:
         self.before_add = before_add
@@ -79,7 +79,7 @@ def chunks(workspace: IndexedWorkspace) -> int:
 
 
 def in_chroma(project: Project, workspace: IndexedWorkspace) -> list[int]:
-    """The slots that a closed workspace has left in Chroma."""
+    """Returns the slots that a closed workspace has left in Chroma."""
     layout = IndexLayout(project.home, str(project.root))
     number = layout.current()
     assert number is not None

@@ -1,4 +1,4 @@
-"""A team snapshot that adds to a base: small, needs both files, and gives the index that one from nothing would be."""
+"""A team snapshot that adds to a base is small, needs both files, and gives an index equal to one made from nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MANY = 80
 
 
 def many_files(team: Team) -> None:
-    """So many that a change of a few files is less than a quarter of them."""
+    """The number of files, so many that a change of a few is less than a quarter."""
     words = random.Random(5)
     for number in range(MANY):
         lines = (f"    {words.choice(WORDS)} = {words.choice(WORDS)}_{words.randrange(10**6)}" for _ in range(40))
@@ -43,7 +43,7 @@ def many_files(team: Team) -> None:
 
 
 def a_week(team: Team) -> None:
-    """A file changed, one moved, one gone, one new."""
+    """Changes a file, moves one, deletes one and adds one."""
     team.ci.write("src/cookies.py", "class CookieJar:\n    def bake(self, oven):\n        return oven.heat()\n")
     team.ci.git("mv", "src/parse.ts", "src/query.ts")
     (team.ci.root / "src/gone.py").unlink()
@@ -52,7 +52,7 @@ def a_week(team: Team) -> None:
 
 
 def on_base(team: Team, **more: Any) -> SnapshotReport:
-    """A whole snapshot, and a week later one that adds to it."""
+    """Makes a whole snapshot, and a week later one that adds to it."""
     many_files(team)
     team.make(**more)
     a_week(team)
@@ -66,7 +66,7 @@ def server() -> Iterator[ShelfServer]:
 
 
 def listed(shelf: Path) -> tuple[Head, Head]:
-    """The newest snapshot and the whole one that it adds to."""
+    """Returns the newest snapshot, and the whole one to which it adds."""
     newest, whole = FolderPlace(shelf).heads()
     return newest, whole
 
@@ -96,7 +96,7 @@ def test_an_index_from_a_snapshot_and_its_base_is_the_index_from_nothing(team: T
 def test_what_a_developer_has_changed_since_is_read_and_the_rest_is_taken_from_either_file(team: Team) -> None:
     on_base(team)
     developer = team.clone()
-    developer.write("src/cookies.py", FILES["src/cookies.py"])  # as the base has it
+    developer.write("src/cookies.py", FILES["src/cookies.py"])  # as in the base
     developer.write("src/fresh.py", "def not_so_new(thing):\n    return thing.fade()\n")
     (developer.root / "src/many/m001.py").unlink()
     workspace = developer.open()
@@ -203,7 +203,7 @@ def test_one_file_can_be_named_as_the_base(team: Team) -> None:
 
 
 def test_a_list_of_whole_snapshots_is_as_it_was_and_one_that_adds_is_of_another_format(team: Team) -> None:
-    """So a sidecar that knows no bases reads the list, passes over what adds to one, and takes the last whole one."""
+    """So an older sidecar, which knows no bases, skips snapshots that add to one, and takes the last whole one."""
     on_base(team)
     newest, whole = json.loads((team.shelf / "heads.json").read_text())["heads"]
     assert "base" not in whole
@@ -279,7 +279,8 @@ def relisted(shelf: Path, **changes: Any) -> None:
 
 
 def remade(shelf: Path, head: Head, part: str, change: Callable[[Any], Any], **header: Any) -> Head:
-    """The same file with another part or header, with right hashes, as whoever may write there could make it."""
+    """Makes the same file with another part or header and right hashes, as anybody with write access could. Returns
+    its entry in the list."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         read = unpack(shelf / name_of(head.sha256), place, rows.PARTS) | header
@@ -294,13 +295,13 @@ def same(raw: bytes) -> bytes:
 
 
 def another_base(shelf: Path, **header: Any) -> None:
-    """The list names another base than the one that the snapshot was made on."""
+    """The list names another base than the one on which the snapshot was made."""
     _, whole = listed(shelf)
     relisted(shelf, base=remade(shelf, whole, "files", same, **{"by": "somebody else", **header}).needs[0])
 
 
 def other_base_in_both(shelf: Path, **header: Any) -> None:
-    """The snapshot says that it was made on a base that it was not made on."""
+    """The snapshot names a base on which it was not made."""
     newest, whole = listed(shelf)
     base = remade(shelf, whole, "files", same, **header).needs[0]
     changed = remade(shelf, newest, "files", same, base=base.sha256)
@@ -313,7 +314,7 @@ def altered(shelf: Path, which: int) -> None:
 
 
 def with_part(part: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
-    """The newest snapshot has another part."""
+    """Gives the newest snapshot another part."""
 
     def changed(shelf: Path) -> None:
         newest, whole = listed(shelf)
@@ -356,14 +357,15 @@ def test_what_does_not_fit_its_base_is_a_miss_with_a_reason_and_the_index_stays(
 ) -> None:
     on_base(team)
     change(team.shelf)
-    if "format 2" in reason:  # else the whole one of an earlier commit would do
+    if "format 2" in reason:  # otherwise the whole snapshot of an earlier commit would be used
         (newest, _) = listed(team.shelf)
         (team.shelf / "heads.json").write_bytes(heads.written([newest]))
     check_it_is_a_miss(team, reason)
 
 
 def test_words_on_the_numbers_of_another_base_are_refused(team: Team) -> None:
-    """The base has as many files as it should and more chunks: no word may go to a chunk that it is not in."""
+    """The base has the right number of files but more chunks: no word may be assigned to a chunk that does not contain
+    it."""
     on_base(team)
     newest, whole = listed(team.shelf)
     team.ci.git("checkout", "-q", "HEAD~1")

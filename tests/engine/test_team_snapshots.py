@@ -1,4 +1,5 @@
-"""A team snapshot: made of one checkout's index, taken over in another, equal to an index from nothing."""
+"""A team snapshot is made from one checkout's index, taken over in another, and gives an index equal to one from
+nothing."""
 
 from __future__ import annotations
 
@@ -36,12 +37,13 @@ def answers(workspace: IndexedWorkspace) -> list[object]:
 
 
 def written_by(workspace: IndexedWorkspace) -> tuple[int, object]:
-    """What must stay as it was when a snapshot is refused: the generation, and all that is in it."""
+    """Returns what must not change when a snapshot is refused: the generation, and everything in it."""
     return workspace.status().generation, image(workspace)
 
 
 def check_it_is_a_miss(team: Team, reason: str) -> None:
-    """What lies on the shelf is refused with this reason by a developer, whose index stays as it was."""
+    """Checks that a developer refuses the snapshot on the shelf with this reason, and that the developer's index stays
+    as it was."""
     workspace = team.clone().open()
     index(workspace)
     before = written_by(workspace)
@@ -52,7 +54,7 @@ def check_it_is_a_miss(team: Team, reason: str) -> None:
 
 
 def tampered(shelf: Path, part: str, change: Callable[[Any], Any]) -> None:
-    """The same snapshot with another part, whole and with right hashes, as whoever may write there could make it."""
+    """Makes the same snapshot with another part and right hashes, as anybody with write access could make it."""
     (head,) = FolderPlace(shelf).heads()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -68,13 +70,13 @@ def tampered(shelf: Path, part: str, change: Callable[[Any], Any]) -> None:
 
 
 def relisted(shelf: Path, **changes: Any) -> None:
-    """The same snapshot, described otherwise."""
+    """Lists the same snapshot with another description."""
     (head,) = FolderPlace(shelf).heads()
     (shelf / "heads.json").write_bytes(heads.written([replace(head, **changes)]))
 
 
 def of_kind(shelf: Path, **kind: str) -> None:
-    """The same snapshot as another sidecar would have made it."""
+    """Makes the same snapshot as another version of sidecar would have made it."""
     (head,) = FolderPlace(shelf).heads()
     relisted(shelf, kind={**head.kind, **kind})
 
@@ -153,7 +155,7 @@ def test_a_file_with_masked_values_is_left_to_each_checkout(team: Team) -> None:
 
 
 def test_a_chunk_that_is_a_part_of_a_line_is_left_to_each_checkout_unless_the_texts_are_there(team: Team) -> None:
-    """Its text is encoded data, which is not embedded, so its hash says nothing of where it begins and ends."""
+    """Its text is encoded data, which is not embedded, so its hash does not tell where it begins and ends."""
     team.ci.write("fixtures/boundary", f"--AaB03x\nContent-Type: text/plain\n\nfile\n{'b' * 20_000}\n--AaB03x\n")
     team.commit("two")
     for texts in (False, True):
@@ -353,7 +355,7 @@ def test_a_text_that_is_not_that_of_its_hash_is_refused(team: Team) -> None:
 
 
 def test_lines_that_are_not_those_of_the_chunk_are_read_anew(team: Team) -> None:
-    """Wrong line numbers cannot put other text into the index: the file is then read as one that differs."""
+    """Wrong line numbers cannot put other text into the index: the file is then read like one that differs."""
     team.make()
     tampered(team.shelf, "chunks", lambda read: {**read, "end": [end + 1 for end in read["end"]]})
     developer = team.clone()

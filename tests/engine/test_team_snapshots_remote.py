@@ -1,4 +1,4 @@
-"""Team snapshots from a server, and bad luck on the way: the index is then made from nothing, or stays as it was."""
+"""Team snapshots from a server, and failures on the way: the index is then made from nothing, or stays as it was."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server() -> Iterator[ShelfServer]:
 
 @pytest.fixture
 def pushed(team: Team, server: ShelfServer) -> str:
-    """The name of the file of a snapshot that lies on the server."""
+    """Returns the name of a snapshot's file on the server."""
     made = team.make()
     push(team.shelf, server.source, Settings())
     return Path(made.path).name
@@ -184,7 +184,7 @@ def many_files(team: Team) -> None:
 
 
 def test_a_full_disk_at_each_step_leaves_the_index_as_it_was(team: Team, small_disk: Path) -> None:
-    """The disk has ever more room above what the index takes, until a snapshot can be taken over."""
+    """Gives the disk more and more room beyond what the index takes, until a snapshot can be taken over."""
     many_files(team)
     team.make()
     developer = team.clone()

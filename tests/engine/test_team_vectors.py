@@ -1,5 +1,5 @@
-"""Vectors of a slow model are made once for a team: who has the key and the text takes them from a server, which learns
-nothing from what it keeps."""
+"""Vectors of a slow model are made once for a team. Whoever has the key and the text takes them from a server, which
+cannot read them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Counted:
 
 @dataclass
 class Team:
-    """Homes whose model is slow. `url` is where they share vectors."""
+    """Data folders whose model is slow. At `url` they share vectors."""
 
     folder: Path
     url: str
@@ -51,7 +51,8 @@ class Team:
     model: Embedder
 
     def home(self, name: str, counts: list[int], **flags: object) -> Project:
-        """A home of its own, with the same files; `counts` gets the number of texts in each call of the model."""
+        """Returns a new data folder with the same files. `counts` gets the number of texts in each call of the
+        model."""
 
         def make(_: Settings) -> Embedder:
             return Counted(self.model, counts)
@@ -226,7 +227,7 @@ def test_a_quick_model_asks_nobody(team: Team, wire: Listener) -> None:
 
 
 class Failing:
-    """A place that fails as long as `fails`, and counts how often it is asked."""
+    """A place that fails while `fails` is true, and counts how often it is asked."""
 
     def __init__(self) -> None:
         self.fails = True

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 
 
 class Weather:
-    """Around every look at the disk: whatever `now` is."""
+    """Enters the context in `now` for every access to the disk."""
 
     def __init__(self) -> None:
         self.now: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -41,7 +41,7 @@ def weather() -> Weather:
 
 @pytest.fixture
 def open_project(models: Models, weather: Weather) -> Iterator[Project]:
-    """A project whose folders anybody may enter, so that permissions inside it are what counts."""
+    """Yields a project whose folders anybody may enter, so that only the permissions inside it matter."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)

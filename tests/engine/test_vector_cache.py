@@ -1,4 +1,4 @@
-"""The cache of chunk vectors: what it compares equals what it was given, whatever it forgets."""
+"""The cache of chunk vectors compares the vectors that it was given, whatever it drops in between."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROW_BYTES = DIMENSION * 4
 
 
 class Disk:
-    """Vectors that tell their id; every third chunk has none. Counts what is read."""
+    """Vectors from which their id can be computed; every third chunk has none. Counts what is read."""
 
     def __init__(self, ids: NDArray[np.int64]) -> None:
         self.ids = ids
@@ -111,7 +111,8 @@ def unit(vectors: NDArray[np.floating]) -> Vectors:
 
 
 def filled(vectors: Vectors, most_bytes: int = MOST_BYTES) -> tuple[VectorCache, Callable[..., Compared]]:
-    """A cache that has read all of these vectors, and a function that compares them; it reads again what it must."""
+    """Returns a cache that has read all of these vectors, and a function that compares them and reads again what is
+    missing."""
     cache = VectorCache(most_bytes, IntegerProducts)
     ids = np.arange(1, len(vectors) + 1, dtype=np.int64)
 
@@ -135,7 +136,7 @@ SETS: Mapping[str, Callable[[np.random.Generator, int], Vectors]] = {
 
 
 LITTLE_ROOM = 4 * 64 * BLOCK + 80 * (BLOCK + 400)
-"""Room for `ROWS` vectors of 64 numbers, but not as float32."""
+"""Bytes: room for `ROWS` vectors of 64 numbers, but not as float32."""
 
 
 @pytest.mark.parametrize("kind", SETS)
@@ -262,6 +263,6 @@ print((resident() - before) / (16 * BLOCK * 256))
 @pytest.mark.process
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux how much memory is resident")
 def test_what_making_blocks_took_is_given_back() -> None:
-    """Onnxruntime takes twice what a block has while it is made."""
+    """While a block is made, onnxruntime needs twice its memory."""
     run = subprocess.run([sys.executable, "-c", _FILL], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert float(run.stdout) < 1.6, "bytes for each number of a vector"

@@ -1,4 +1,4 @@
-"""An answer that is probably none says so, in every mode, and one that was found does not."""
+"""An answer that is probably wrong says so, in every mode, and a right answer does not."""
 
 from __future__ import annotations
 

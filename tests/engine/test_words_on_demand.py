@@ -26,7 +26,7 @@ WORDS = ("alpha", "beta", "gamma", "delta", "omega", "sigma", "tau", "kappa")
 
 
 def text_of(chunks: Sequence[Sequence[str]]) -> str:
-    """Python whose functions are the chunks; the first word of each names it."""
+    """Returns Python code whose functions are the chunks; the first word of each is its name."""
     return "\n\n".join(
         f"def {words[0]}_{number}(value):\n" + "\n".join(f"    {word} = value + {word}" for word in words)
         for number, words in enumerate(chunks)
@@ -148,7 +148,7 @@ def test_a_search_answers_the_same(index: SmallIndex, query: str, wishes: dict[s
 
 
 def selects(snapshot: Snapshot, terms: list[str]) -> list[str]:
-    """The statements that scoring these terms sends to the postings."""
+    """Returns the statements that scoring these terms sends to the postings."""
     sent: list[str] = []
     snapshot.connection.set_trace_callback(sent.append)
     score_on_demand(snapshot, columns_of(snapshot, 0), terms, ())

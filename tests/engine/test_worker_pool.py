@@ -1,4 +1,4 @@
-"""Preparing files in processes of their own: the same outcomes, and one bad file harms nobody else."""
+"""Preparing files in worker processes gives the same outcomes, and one bad file does not affect others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.process
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
 PACKAGES = ("asyncio", "email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
-"""More than a megabyte of Python: many batches."""
+"""More than a megabyte of Python, which is many batches."""
 DEEP = PATTERNS["nested-keys"](SIZE).decode()
 """YAML that overflows its parser's stack."""
 ENDLESS = PATTERNS["backslash-newline"](SIZE).decode()
@@ -53,7 +53,7 @@ ENDLESS = PATTERNS["backslash-newline"](SIZE).decode()
 GREEDY = PATTERNS["less"](SIZE).decode()
 """Java whose parser asks for gigabytes."""
 ONLY_MEMORY = Limits(seconds=PATIENCE_S)
-"""On a busy machine a parser takes more than its second to reach the end of its stack or of its memory."""
+"""On a busy machine a parser takes longer than its second to exhaust its stack or its memory."""
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def pool() -> Iterator[WorkerPool]:
 
 
 def fragile(started: list[subprocess.Popen[bytes]], *natures: str) -> Any:
-    """Starts processes that files end; the first ones of some nature."""
+    """Starts processes that files can end; the first ones are of given kinds."""
     left = list(natures)
 
     def start(_: str) -> subprocess.Popen[bytes]:
@@ -86,7 +86,7 @@ def fragile(started: list[subprocess.Popen[bytes]], *natures: str) -> Any:
 
 
 def noted(started: list[subprocess.Popen[bytes]]) -> StartProcess:
-    """Starts the real processes, and notes them."""
+    """Starts the real processes, and records them."""
 
     def start(module: str) -> subprocess.Popen[bytes]:
         started.append(start_worker(module))
@@ -355,7 +355,7 @@ def test_a_process_gets_no_more_memory_than_it_is_allowed(project: Project) -> N
     (outcome,) = pool.prepare(str(project.root), Settings(), [on_disk(project, "greedy.java")])
     pool.rest()
     assert prepared(outcome).new.parser.startswith("lines: parser crashed or ran out of memory")
-    # Until it runs another program, a child counts with what this process has in memory when it starts one.
+    # Until a child runs another program, this process's memory at the start of the child counts as the child's.
     here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, here, 500_000)
 

@@ -1,4 +1,4 @@
-"""What is embedded, what is kept, what is forgotten, when files change."""
+"""What is embedded, kept and dropped when files change."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_a_damaged_manifest_is_corrupt_and_a_rebuild_mends_it(project: Project) 
 
 
 def zero_every_page_but_those_of_meta(path: Path) -> None:
-    """What one needs to open it stays; nothing else does."""
+    """Keeps what is needed to open the index, and removes everything else."""
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (meta,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'meta'").fetchone()
@@ -321,7 +321,7 @@ def test_a_deletion_that_was_killed_half_way_is_swept_up(project: Project) -> No
 
 
 class SlowWatcher:
-    """Takes as long to start as it is told."""
+    """Takes as long to start as the test says."""
 
     active, note = True, ""
 
@@ -338,7 +338,7 @@ class SlowWatcher:
         self.deeds.append("stopped")
 
     def next(self) -> None:
-        """Nothing changes."""
+        """Does nothing: no file changes."""
 
     def look(self) -> WatchedChanges:
         return WatchedChanges()

@@ -25,8 +25,8 @@ _LATEST_S = 3.0
 
 @dataclass
 class Outcome:
-    """How many kills there were, in the middle of how many calls, how often the server had lost what it held or could
-    no longer read it, and how often it ended by itself while it tried to."""
+    """The number of kills; how many of them were in the middle of a call; how often the server had lost its rows or
+    could no longer read them; and how often it ended by itself while it tried to."""
 
     kills: int = 0
     in_a_call: int = 0
@@ -35,7 +35,7 @@ class Outcome:
 
 
 class ServerKiller:
-    """Kills at random moments. After each kill, every row sent so far must be there again, whatever that takes."""
+    """Kills the server at random moments. After each kill, every row sent so far must be there again."""
 
     def __init__(self, folder: Path, seed: int, sync_threshold: int) -> None:
         self._random = random.Random(seed)
@@ -60,7 +60,8 @@ class ServerKiller:
         return outcome
 
     def _make_collection(self) -> None:
-        """As the store would, but one that is written to disk more often: that is when a kill does most harm."""
+        """Makes the collection as the store would, but one that is written to disk more often, because a kill does most
+        harm then."""
         import chromadb
 
         chromadb.HttpClient(host=self._server.url).create_collection(
@@ -91,7 +92,7 @@ class ServerKiller:
             assert len(self._store.query("code", vectors[row], 10)[0])
 
     def _recover(self, outcome: Outcome) -> None:
-        """Does what the engine does, and what a service manager does with a server that ends."""
+        """Does what the engine does, and restarts a server that has ended, as a service manager does."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             assert time.monotonic() < deadline

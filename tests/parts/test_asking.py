@@ -1,4 +1,4 @@
-"""A process asks another one through a folder: it is answered, or it knows within a bounded time that it is not."""
+"""A process asks another one through a folder: it gets an answer, or knows within a bounded time that it gets none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_S
 
 
 class Asker:
-    """One question, asked on a thread of its own."""
+    """Asks one question on a new thread."""
 
     def __init__(self, folder: Path, heard_s: float = PATIENCE_S, answered_s: float = PATIENCE_S) -> None:
         self.answers: list[WriterReply | None] = []
@@ -26,7 +26,7 @@ class Asker:
 
 
 def questions(folder: Path, number: int = 1) -> set[str]:
-    """The names of that many questions, once they wait in the folder."""
+    """Waits until so many questions are in the folder, and returns their names."""
     found: set[str] = set()
     waited = threading.Event()
     for _ in range(int(PATIENCE_S * 100)):

@@ -1,4 +1,4 @@
-"""Blocks come out of a pipe as they went in, and whatever is no whole block within the limit is refused."""
+"""Blocks come out of a pipe unchanged, and everything that is not a whole block within the limit is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The vector store on a Chroma server: a real one, which is shared, killed, emptied and damaged; and wrong ones."""
+"""The vector store on a Chroma server: on a real one, which is shared, killed, emptied and damaged, and on faulty
+ones."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
 
 
 class Checkouts:
-    """Stores of several checkouts, all closed at the end."""
+    """Yields a function that opens stores of several checkouts; all are closed at the end."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -208,7 +209,7 @@ def test_rows_that_the_server_has_lost_are_noticed_when_it_is_opened(chroma: Rea
 
 
 def write_often(server: RealServer) -> None:
-    """Makes the collection as a store would, but one that the server writes to disk after each ten rows."""
+    """Makes the collection as a store would, but one that the server writes to disk after every ten rows."""
     client(server).create_collection(
         MADE_FOR.name("code"),
         metadata={"made_by": "sidecar", "schema": 1, "dimension": DIMENSION},
@@ -273,7 +274,7 @@ def test_a_collection_that_ends_the_server_whenever_it_is_read_is_noticed_and_ma
 def test_a_connection_that_ends_once_while_a_collection_is_read_costs_no_row(
     ends: str, chroma: RealServer, checkouts: Checkouts
 ) -> None:
-    """So does a server that is restarted just then; one behind a proxy answers 502."""
+    """A server that is being restarted does so too; behind a proxy, the answer is 502."""
     made_for, vectors = replace(MADE_FOR, repository=f"once {ends}"), random_vectors(20)
     fill(checkouts.store(chroma.url, of=made_for), vectors)
     passed, wrong = passed_on(chroma.url), threading.Event()

@@ -1,4 +1,5 @@
-"""One small real sample a language: what is defined, of which kind, exported (`+`) or not (`-`), and nothing else."""
+"""One small real sample for each language: its definitions with their kinds, exported (`+`) or not (`-`), and nothing
+else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for the chunks of any text: they cover it, do not overlap, stay small, and are the same on every run."""
+"""Properties of the chunks of any text: they cover it, do not overlap, are small, and are the same on every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A data folder of ours is recognised wherever it lies, and nothing else is taken for one."""
+"""A data folder of sidecar's is recognised wherever it is, and no other folder is taken for one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def workspaces(tmp_path: Path) -> OpenWorkspaces:
 
 
 def filled(home: Path) -> Path:
-    """A data folder that holds an index, as another process has left it."""
+    """Returns a data folder with an index, as another process has left it."""
     (home / "indexes" / INDEX / "generations" / "1").mkdir(parents=True)
     (home / "indexes" / INDEX / "generations" / "1" / "notes.py").write_text("x = 1\n")
     (home / "vectors").mkdir()

@@ -1,4 +1,4 @@
-"""SQLite's errors in our words."""
+"""SQLite's errors as errors of ours."""
 
 from __future__ import annotations
 

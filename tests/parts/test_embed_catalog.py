@@ -1,4 +1,4 @@
-"""The catalog: the shipped models are what it says, and whatever is wrong with a model is named."""
+"""The catalog: the shipped models match their entries, and every fault of a model is named."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ STATIC = "static-code-256"
 
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
-    """A copy of the models folder with the static model only."""
+    """Returns a copy of the models folder with the static model only."""
     folder = tmp_path / "models"
     shutil.copytree(models_folder() / STATIC, folder / STATIC)
     shutil.copyfile(models_folder() / "catalog.json", folder / "catalog.json")

@@ -1,4 +1,5 @@
-"""Downloading a model from a real server process that has the hub's addresses: what is checked, refused and left."""
+"""Downloading a model from a real server process with the hub's addresses: what is checked, refused and left on
+disk."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 
 def published(pinned: bool = True, **changes: Any) -> Published:
-    """The shipped static model as if it were on the hub."""
+    """Publishes the shipped static model on the test's hub."""
     files = {
         name: RemoteFile(path, (STATIC / name).stat().st_size, hubs.sha256(STATIC / name))
         if pinned

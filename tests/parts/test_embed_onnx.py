@@ -51,7 +51,7 @@ def minilm() -> Iterator[OnnxEmbedder]:
 
 @pytest.fixture(scope="module")
 def half() -> Iterator[OnnxEmbedder]:
-    """In half precision; on a card where this machine has one."""
+    """The model in half precision, on a CUDA card if this machine has one."""
     embedder = OnnxEmbedder(resolve_model(HALF), threads=2)
     yield embedder
     embedder.close()
@@ -66,13 +66,13 @@ def embedder(
 
 @pytest.fixture(scope="module")
 def kept() -> dict[str, np.ndarray]:
-    """Vectors of TEXTS by model, each embedded once."""
+    """Returns the vectors of TEXTS by model, each embedded once."""
     return {}
 
 
 @pytest.fixture
 def together(embedder: Embedder, kept: dict[str, np.ndarray]) -> np.ndarray:
-    """The vectors of TEXTS, embedded in one call."""
+    """Returns the vectors of TEXTS, embedded in one call."""
     if embedder.model_id not in kept:
         kept[embedder.model_id] = embedder.embed_documents(TEXTS)
     return kept[embedder.model_id]
@@ -80,7 +80,7 @@ def together(embedder: Embedder, kept: dict[str, np.ndarray]) -> np.ndarray:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The static model's files as a user's folder, with settings beside them."""
+    """Makes a user's folder with the static model's files and settings beside them."""
     folder = tmp_path / "mine"
     shutil.copytree(models_folder() / STATIC, folder)
     declare(folder, kind="static")
@@ -139,7 +139,7 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch(embedder: Embedder, t
     some, others = range(0, len(TEXTS), 6), range(len(TEXTS) - 1, -1, -2)
     alone = np.concatenate([embedder.embed_documents([TEXTS[number]]) for number in some])
     other_batch = embedder.embed_documents([TEXTS[number] for number in others])
-    # Half precision has eleven bits, and what a text is padded with changes the order of sums.
+    # Half precision has eleven bits, and padding changes the order of sums.
     close = 5e-4 if embedder.model_id.startswith(HALF) else 1e-5
     np.testing.assert_allclose(together[some], alone, atol=close)
     np.testing.assert_allclose(together[others], other_batch, atol=close)
@@ -159,7 +159,7 @@ def test_a_second_embedder_of_the_same_model_gives_the_same_bits_and_id(minilm: 
 
 
 def test_plain_texts_get_the_tokens_that_the_whole_tokeniser_gives_them(static: OnnxEmbedder) -> None:
-    # The no-break space at the end makes it a text that takes the long way; it is no token.
+    # Because of the no-break space at the end, the text takes the slower path. The space is no token.
     plain = [*TEXTS, "a\tTAB\r\nand `~!@#$%^&*()_+-=[]{}|;':\",./<>?` signs", "MiXeD CASE9 x__y"]
     unusual = [text + "\u00a0" for text in plain]
     mixed = [text for pair in zip(plain, unusual, strict=True) for text in pair]

@@ -1,4 +1,5 @@
-"""The list of published models: every entry can be checked, and a name that is not here says what to do."""
+"""The list of published models: every entry can be checked, and an error for a model that is not installed says what to
+do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedding cache: what goes in comes out, across models, processes and mishaps."""
+"""The embedding cache returns the vectors that were put in, across models, processes and failures."""
 
 import hashlib
 import os
@@ -221,7 +221,7 @@ def test_trimming_drops_what_was_asked_for_longest_ago_and_never_what_an_index_n
     old = store.add(hashes(0, 6000), vectors(6000))
     clock.seconds += 3 * DAY
     store.add(hashes(6000, 3000), vectors(3000))
-    store.find(hashes(0, 1000))  # somebody wants these again
+    store.find(hashes(0, 1000))  # these are requested again
     clock.seconds += 3 * DAY
     before = store.size()
     named = np.array(old[1000:1500])
@@ -264,7 +264,7 @@ def test_a_file_found_damaged_is_begun_anew_when_it_is_next_opened(path: Path) -
 
 
 def spoil_in_place(path: Path, pages: range) -> None:
-    """As a failing disk does it: whoever has the file open goes on with the same file."""
+    """Damages the file as a failing disk does: a process that has it open continues with the same file."""
     with path.open("r+b") as file:
         for page in pages:
             file.seek(page * 4096)

@@ -1,4 +1,4 @@
-"""Encodings: short source files in many of them are read rightly or left out, and what is no text is no text."""
+"""Short source files in many encodings are read correctly or left out, and data that is no text is not read as text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CODE = (
 
 
 def texts(language: str) -> list[str]:
-    """A source file with each of the comments, and one with all of them, in each programming language."""
+    """Returns, for each programming language, a source file with each of the comments, and one with all of them."""
     chosen = [*((one,) for one in COMMENTS[language]), COMMENTS[language]]
     return [
         head + "".join(comment.format(said) + tail for said in comments)

@@ -1,4 +1,4 @@
-"""The lease is exclusive between processes and objects, ends with its holder, and names who has it."""
+"""The lease is exclusive between processes and objects, ends with its holder, and names its holder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that holds the lease on `tmp_path / "index"`."""
+    """Yields another process that holds the lease on `tmp_path / "index"`."""
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     command = [sys.executable, "-c", HOLD, str(tmp_path / "index")]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:

@@ -34,7 +34,7 @@ def chunks_with(connection: sqlite3.Connection, term: str) -> list[int]:
 
 
 def is_known(connection: sqlite3.Connection, term: str) -> bool:
-    """Whether it stands anywhere, dead or alive."""
+    """Returns whether the term is anywhere, dead or alive."""
     found = read_postings(connection, [term])
     return any(len(part.ids) for part in (found.bodies, found.names, found.fields))
 

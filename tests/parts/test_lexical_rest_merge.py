@@ -106,7 +106,7 @@ def test_whatever_happens_in_between_readers_find_the_same(steps: list[tuple[str
             known += write(connection, *texts)
             write(plain, *texts)
         elif deed == "remove" and len(known) > 1:
-            # The last one stays, because `write` gives its id to the next file otherwise, as a manifest never does.
+            # The last one stays: otherwise `write` would give its id to the next file, which a manifest never does.
             gone = known.pop(len(texts) % (len(known) - 1))
             remove(connection, gone)
             remove(plain, gone)

@@ -1,4 +1,4 @@
-"""What words are found by."""
+"""The terms by which words are found."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_any_text_gives_the_same_finite_terms_twice(text: str) -> None:
 
 
 def test_numbers_in_words_are_not_given_to_the_stemmer() -> None:
-    """A table or a list of 100,000 rules has as many of them, and the stemmer takes longer than all the rest."""
+    """A table or a list of 100,000 rules has that many of them, and stemming them takes longer than everything else."""
     terms_of("name7")
     stemmed = stem.cache_info().misses
     assert terms_of("name918273645") == ("name918273645", "name", "918273645")

@@ -1,4 +1,5 @@
-"""The manifest and its slots, on real SQLite: what is where, what the store still has to learn, what survives."""
+"""The manifest and its slots, on real SQLite: what is stored where, what the vector store still lacks, and what
+survives."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def put(
     path_vector: int = 1,
     collection: Collection = "code",
 ) -> tuple[int, list[int], int | None]:
-    """A file of one chunk per vector id, written in a transaction of its own."""
+    """Writes a file with one chunk for each vector id, in one transaction."""
     with manifest.transaction():
         texts = [f"{path} {n}" for n in range(len(vectors))]
         return manifest.put_file(new_file(path, texts, collection), vectors, path_vector)
@@ -59,7 +60,7 @@ def slots_of(manifest: Manifest, path: str) -> list[int]:
 
 
 def pending(slots: Slots) -> list[tuple[int, int, int, int]]:
-    """Slot, collection, vector and path vector of each pending slot."""
+    """Returns slot, collection, vector and path vector of each pending slot."""
     return [row[:4] for row in slots.take_pending(10)]
 
 
@@ -258,7 +259,7 @@ def test_every_transaction_raises_the_revision_by_one(manifest: Manifest) -> Non
 
 
 def test_ids_only_grow(manifest: Manifest) -> None:
-    """Through replacement, through removal of everything, and in a manifest that is opened again."""
+    """Ids only grow: through replacement, through removal of everything, and in a manifest that is opened again."""
     files, chunks, replaced = [], [], []
     for number in range(3):
         written = put(manifest, "a.py", [11, 12])

@@ -1,4 +1,4 @@
-"""Files of what nothing can make again: whatever is damaged in one, it is set aside, and what can be read goes on."""
+"""Files with data that nothing can make again: a damaged one is set aside, and what can be read is carried over."""
 
 from __future__ import annotations
 

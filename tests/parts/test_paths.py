@@ -193,7 +193,7 @@ def test_a_malformed_glob_is_refused_with_the_reason(pattern: str, reason: str) 
 
 
 def test_a_hostile_glob_does_not_backtrack() -> None:
-    # A backtracking matcher would need more steps than there are atoms for either.
+    # For either pattern, a backtracking matcher would need more steps than there are atoms.
     assert not compile_glob("*a" * 10 + "b")("a" * 5000)
     assert not compile_glob("**/a/" * 9 + "b")("a/" * 2000 + "c")
 

@@ -1,4 +1,4 @@
-"""What a result hides although the index keeps it: values that are called a password, a token or a key."""
+"""Values that are called a password, a token or a key are hidden in results, although the index keeps them."""
 
 from __future__ import annotations
 

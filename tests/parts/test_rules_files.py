@@ -1,4 +1,5 @@
-"""Files of rules from strangers: pipes, devices, far too many lines. None holds the walk up, none is dropped unsaid."""
+"""Files of rules from strangers: pipes, devices, far too many lines. None delays the walk, and each that is not read is
+reported."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ from tests.patience import PATIENCE_S
 
 
 def ended(call: Callable[[], Any]) -> Any:
-    """What a call gives, if it ends: what waits for ever must not hold the tests up."""
+    """Returns the result of a call, and fails if it does not end."""
     given_back: list[Any] = []
     thread = threading.Thread(target=lambda: given_back.append(call()), daemon=True)
     thread.start()
@@ -57,7 +58,7 @@ def endless(place: Path) -> None:
 def listening(place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:
         here = Path.cwd()
-        os.chdir(place.parent)  # the name of a socket must be short
+        os.chdir(place.parent)  # a socket's name must be short
         try:
             made.bind(place.name)
         finally:
@@ -176,7 +177,8 @@ def test_attributes_beyond_the_bound_are_told_where_the_file_is(tmp_path: Path) 
 
 
 def test_more_attribute_lines_than_a_file_has_time_for_are_told_and_not_applied(tmp_path: Path) -> None:
-    """The first file that is judged pays for them all: with 100,000 of them its process was ended for being late."""
+    """Parsing all rules is part of judging the first file: with 100,000 rules its process was ended because it took too
+    long."""
     lines = [f"secret-{number}.txt linguist-generated\n" for number in range(MAX_ATTRIBUTE_LINES)]
     others = "*.bin filter=lfs\n" * 20_000
     (tmp_path / ".gitattributes").write_text(others + "".join(lines))
@@ -217,7 +219,7 @@ def test_of_the_longest_lines_a_path_has_few_characters_tried(unit: str, end: st
 def test_whoever_searches_gets_the_interpreter_again_and_again_while_many_lines_are_read(
     tmp_path: Path, name: str
 ) -> None:
-    """No thread is interrupted here, so another one gets what this one gives."""
+    """No thread is interrupted here, so other threads run only when this one yields."""
     (tmp_path / name).write_text("".join(f"secret-{number}.txt\n" for number in range(20_000)))
     reading = threading.Thread(target=DiskWalker(str(tmp_path), WalkOptions(global_ignore="")).walk)
     turns, usual = 0, sys.getswitchinterval()
@@ -253,7 +255,8 @@ def test_of_twenty_thousand_lines_only_those_are_tried_that_may_match(form: str)
 
 @pytest.mark.parametrize("form", [*FORMS, "[a-f]{}y", "!d/x{}/"])
 def test_twenty_thousand_lines_give_the_garbage_collector_nothing_to_go_through(form: str) -> None:
-    """All threads wait for it: 70 ms for the objects of 100,000 lines, and each of them takes memory."""
+    """All threads wait for the garbage collector: 70 ms for the objects of 100,000 lines, each of which takes
+    memory."""
     text = "".join(f"{form.format(number)}\n" for number in range(20_000))
     gc.collect()
     before = len(gc.get_objects())

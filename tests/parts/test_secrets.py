@@ -1,4 +1,5 @@
-"""What is withheld or hidden, and what only looks like it. Tokens are put together here so that no file holds one."""
+"""What is withheld or masked, and what only looks like a secret. Tokens are put together here, so that no file contains
+one."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def noise(length: int, alphabet: str = LETTERS, seed: int = 3) -> str:
 
 
 def reason_of(path: str, text: str) -> str | None:
-    """The first reason why not all of a file may be kept; None when all of it may."""
+    """Returns the first reason why a part of a file may not be kept; None if all of it may."""
     examined = examine(path, text)
     return examined.withheld or next(iter(examined.reasons), None)
 
@@ -302,7 +303,7 @@ def test_names_versions_and_references_keep_their_text(line: str) -> None:
 
 
 class Counting:
-    """Counts the characters that an expression is made to look at."""
+    """Counts the characters that an expression reads."""
 
     def __init__(self, regex: Any) -> None:
         self.regex = regex

@@ -1,4 +1,5 @@
-"""The file of a team snapshot: what goes in comes out, and nothing that is cut off, altered or too large does."""
+"""The file of a team snapshot: its content is read back unchanged, and a file that is truncated, altered or too large
+is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def opened(file: Path, folder: Path) -> dict[str, object]:
 
 
 def sealed(folder: Path, header: object, rest: bytes, magic: bytes = MAGIC) -> Path:
-    """A file with this header and these bytes behind it."""
+    """Writes a file with this header followed by these bytes."""
     packed = json.dumps(header).encode() if not isinstance(header, bytes) else header
     file = folder / "sealed"
     file.write_bytes(zstd.compress(magic + len(packed).to_bytes(4, "little") + packed + rest))
@@ -73,7 +74,7 @@ def test_no_byte_can_be_altered_unnoticed(made: Packed, tmp_path: Path) -> None:
             opened(made.path, tmp_path / "out")
         except SnapshotUnusable:
             continue
-        # A bit that no reader looks at, such as a flag of zstd: what comes out must then be what went in.
+        # The bit may be one that no reader uses, such as a flag of zstd. Then the content must be unchanged.
         assert (tmp_path / "out/rows").read_bytes() == (tmp_path / "rows").read_bytes()
         assert (tmp_path / "out/numbers").read_bytes() == (tmp_path / "numbers").read_bytes()
 

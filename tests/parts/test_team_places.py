@@ -1,4 +1,5 @@
-"""Where team snapshots are kept: what is fetched is whole, what is listed stays listed, and a sign-in stays at home."""
+"""Places of team snapshots: a fetched file is complete, a listed one stays listed, and a sign-in goes to no other
+server."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def crawl(handler: BaseHTTPRequestHandler, content: bytes) -> None:
     handler.end_headers()
     for at in range(len(content)):
         handler.wfile.write(content[at : at + 1])
-        time.sleep(0.005)  # slower than anybody would wait for, until the client hangs up
+        time.sleep(0.005)  # slower than anybody would wait, until the client closes the connection
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What every vector store does, with the same assertions for Chroma and for the one in memory."""
+"""The behaviour of every vector store, tested with the same assertions for Chroma and the in-memory one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What becomes of Chroma when its process, files or surroundings fail it. For every store: test_vector_stores.py."""
+"""How the Chroma store handles failures of its process, files and surroundings. test_vector_stores.py tests every
+store."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A closed store of 20,000 rows (ids 0 to 19,999), enough for Chroma to have written its HNSW files. Copy it."""
+    """A closed store of 20,000 rows (ids 0 to 19,999), enough for Chroma to have written its HNSW files. Tests use
+    copies of it."""
     directory = tmp_path_factory.mktemp("filled") / "chroma"
     store = ChromaStore(directory, DIMENSION, "model")
     store.add("code", np.arange(ROWS), random_vectors(ROWS))
@@ -101,7 +103,7 @@ def test_a_search_does_not_wait_for_a_long_upsert_and_a_killed_worker_is_replace
     assert first is not None
     os.kill(first, signal.SIGKILL)
     filling.join()
-    # A kill between two frames hits no call: the next frame starts another worker and nothing is missed.
+    # A kill between two frames interrupts no call: the next frame starts another worker, and nothing is lost.
     assert len(failures) <= 1
     for failure in failures:
         assert isinstance(failure, StoreFailed)
@@ -319,7 +321,7 @@ def test_the_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent.wait()
     parent.stdin.close()
     parent.stdout.close()
-    store = ChromaStore(tmp_path / "chroma", 4, "model")  # its worker gets the directory's lock only from a dead one
+    store = ChromaStore(tmp_path / "chroma", 4, "model")  # the lock is free only if the other worker is dead
     assert store.count("code") == 4
     store.close()
 

@@ -1,4 +1,4 @@
-"""The walk against real git, and the single-path judgement against the walk."""
+"""The walk gives the same files as real git, and judging a single path gives the same result as the walk."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Listening:
         return watcher
 
     def until(self, satisfied: Callable[[], bool]) -> None:
-        """Takes in reports until they satisfy; fails when the next one does not come."""
+        """Takes reports until they satisfy the condition. Fails if the next one does not come."""
         while not satisfied():
             try:
                 changes = self._queue.get(timeout=PATIENCE_S)
@@ -93,7 +93,7 @@ class Listening:
             self.heads += changes.head_moved
 
     def until_quiet_after(self, name: str) -> None:
-        """Writes a last file and takes in everything up to it."""
+        """Writes a last file, and takes all reports up to it."""
         (self.root / name).write_text("x")
         self.until(lambda: name in self.paths)
 
@@ -340,7 +340,7 @@ def test_where_the_system_refuses_everything_is_looked_through_again_and_the_not
 
 
 class LateEvents:
-    """A notifier whose events have not arrived yet, those of the mark included."""
+    """A notifier whose events, including the mark's, have not arrived yet."""
 
     def __init__(self, *_: object) -> None: ...
 
@@ -351,7 +351,7 @@ class LateEvents:
 
 
 def watching(root: Path, make_notifier: Callable[[Sequence[str], bool], Notifier] | None = None) -> Watcher:
-    """A watcher that reports nothing of its own accord for an hour."""
+    """A watcher that checks nothing by itself for an hour."""
     times = WatchTimes(quiet_ms=3_600_000, look_seconds=0.05 if make_notifier else PATIENCE_S)
     return Watcher(str(root), lambda _: False, mark_of(root), times=times, make_notifier=make_notifier)
 
@@ -399,7 +399,7 @@ def test_where_the_mark_cannot_be_made_who_asks_is_told_that_nothing_can_be_know
 
 
 def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
-    """Else its changes are in nobody's hands: not in the index, and not in what this call returns."""
+    """Otherwise its changes are lost: they are neither in the index nor in what this call returns."""
     reported, may_note, noted = threading.Event(), threading.Event(), threading.Event()
 
     def note(_: WatchedChanges) -> None:
@@ -423,7 +423,7 @@ def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
 
 @pytest.mark.parametrize("already", [True, False])
 def test_a_question_of_another_process_is_reported_whenever_it_was_asked(root: Path, already: bool) -> None:
-    """Also if it was asked before the watcher started, or while somebody else had it look."""
+    """This also holds if it was asked before the watcher started, or during another check."""
     times, mark = WatchTimes(look_seconds=PATIENCE_S), Path(mark_of(root))
     watcher = Watcher(str(root), lambda _: False, str(mark), times=times)
     reported: queue.Queue[WatchedChanges] = queue.Queue()
@@ -460,7 +460,7 @@ def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(roo
 
 
 def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
-    """It looks around until it can begin anew. Here the rules cannot be asked at first, and once later."""
+    """It checks the files until it can start again. Here the rules cannot be read at first, nor once later."""
     faults = ["at the start", "", "later"]
     changes: queue.Queue[WatchedChanges] = queue.Queue()
 

@@ -1,5 +1,5 @@
-"""Scripts in Python have no suffix, so that neither ruff nor mypy finds them by itself; and nothing else names a path
-that has been moved."""
+"""Ruff and mypy check the Python scripts, which have no suffix; and no file names a script's path that does not
+exist."""
 
 import re
 import tomllib
@@ -55,7 +55,8 @@ def test_ruff_reads_every_program_in_python_and_leaves_out_only_those_that_are_n
 
 
 def texts() -> list[Path]:
-    """Files that people or programs read for the path of a script. The changelog tells of times gone by."""
+    """Returns the files in which people or programs look up the path of a script. The changelog is left out, since it
+    describes the past."""
     found = [
         path for path in sorted(ROOT.glob("*.*")) if path.suffix in (".md", ".toml") and path.name != "CHANGELOG.md"
     ]

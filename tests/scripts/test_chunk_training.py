@@ -32,7 +32,7 @@ diff --git a/src/new.py b/src/new.py
 
 
 def example(column: str, right: int, repository: str = "r", files: int = 4) -> Example:
-    """A question whose answer alone has this feature."""
+    """Returns a question of which only the answer has this feature."""
     features = np.zeros((files, len(FEATURES)), np.float32)
     features[right, NAMES.index(column)] = 1
     labels = np.zeros(files, np.float32)

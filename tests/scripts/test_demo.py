@@ -24,10 +24,10 @@ RIGHT = {
     "what if two tools have the same name": "server/mcpserver/tools/tool_manager.py",
     "which environment variables does a server process inherit": "client/stdio.py",
 }
-"""By the demo's question: the file of the MCP SDK whose code does what is asked. `RequestBodyLimitMiddleware` refuses
+"""The file of the MCP SDK whose code does what is asked, by question of the demo. `RequestBodyLimitMiddleware` refuses
 bodies that are too large, `ToolManager` warns of a second tool of a name and says which one stays,
 `get_default_environment` picks the variables. The files were judged by reading the code; the questions were chosen
-among those whose other phrasings find the same file, so they show a good case and not the usual one."""
+among those whose other phrasings find the same file, so they show a good case and not an average one."""
 
 OTHER_WORDS = {
     "limit the size of a request": ["where is the size of a request limited", "how large may the body of a request be"],
@@ -37,13 +37,13 @@ OTHER_WORDS = {
 
 
 def pictured() -> str:
-    """The text of the picture, without its markup."""
+    """Returns the text of the picture, without its markup."""
     drawing = (ROOT / "docs/images/terminal.svg").read_text(encoding="utf-8")
     return html.unescape(re.sub(r"<[^>]*>", "", drawing)).replace("\xa0", " ")
 
 
 def questions() -> list[str]:
-    """What `make demo` asks."""
+    """Returns the questions of `make demo`."""
     demo = (ROOT / "scripts/dev/demo").read_text(encoding="utf-8")
     return re.findall(r'^run search --top-k 1 "(.*)"$', demo, re.MULTILINE)
 

@@ -16,7 +16,7 @@ UNIT = (ROOT / "deploy" / "sidecar.service").read_text()
 
 
 def instructions(name: str) -> list[str]:
-    """What stands behind an instruction of the container file, lines that belong together joined."""
+    """Returns the arguments of each such instruction in the container file, with continued lines joined."""
     joined = DOCKERFILE.replace("\\\n", " ")
     return [line.removeprefix(name).strip() for line in joined.split("\n") if line.startswith(name + " ")]
 

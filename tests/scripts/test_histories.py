@@ -24,7 +24,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.mark.process
 def test_the_newer_half_is_asked_of_the_tree_before_it_where_its_answers_are(tmp_path: Path) -> None:
-    """A file that is new later is no answer, and a question without one is not asked."""
+    """A file that did not exist yet is no answer, and a question without an answer is not asked."""
     work, questions = tmp_path / "work", tmp_path / "questions"
     work.mkdir()
     questions.mkdir()
@@ -70,7 +70,7 @@ def test_the_newer_half_is_asked_of_the_tree_before_it_where_its_answers_are(tmp
 
 
 def test_what_histories_teach_leaves_other_tests_and_all_other_weights_where_they_are() -> None:
-    """Tests of likely files come nearer, other tests stay, and so does what short questions taught."""
+    """Tests of likely files rank higher; other tests, and the weights learnt from short questions, do not change."""
     features = np.zeros((2, len(FEATURES)), np.float32)
     features[:, NAMES.index("is_test")] = 1
     features[1, NAMES.index("tests_others")] = 1

@@ -1,4 +1,4 @@
-"""The harness of all kinds of questions: what is kept of them, and how rankings are judged."""
+"""bench-kinds: what is kept of each question, and how rankings are judged."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ KINDS = load_script("bench/bench-kinds")
 
 
 def seen(*paths: str) -> Seen:
-    """Candidates of which each is better by the first feature than those before it."""
+    """Returns candidates, each of which is better by the first feature than the one before."""
     features = np.zeros((len(paths), len(FEATURES)), np.float32)
     features[:, 0] = np.arange(len(paths)) / 10
     places = [(path, 1, 9) for path in paths]
@@ -133,7 +133,8 @@ def test_no_question_is_answered_better_than_perfectly_though_one_hit_covers_two
 
 
 def test_with_folds_a_repository_is_judged_by_weights_fitted_without_it() -> None:
-    """The lower of two files answers in all repositories but one, which learns from the others and is wrong."""
+    """In all repositories but one, the lower of two files is the answer. The weights for that one are learnt from the
+    others, so it is judged wrong."""
     answered = {"short": {name: [short_answer(name, odd=name == "d")] * 5 for name in "abcd"}}
     options = argparse.Namespace(ranker=None, folds=4)
     combiner = KINDS.combiner_for(answered, options)

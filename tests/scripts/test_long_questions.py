@@ -1,4 +1,4 @@
-"""Long questions: which commits are asked, and what of their messages."""
+"""Long questions: which commits become questions, and which parts of their messages are asked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`make test` runs Python's tests and the editor's side by side, and hides neither what one says nor that it failed."""
+"""`make test` runs Python's tests and the editor's side by side, and shows the output and the failure of either."""
 
 from __future__ import annotations
 

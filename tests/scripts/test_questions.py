@@ -1,4 +1,4 @@
-"""The short questions of scripts/bench/questions: their form, how many of each kind, and whom they ask about."""
+"""The short questions of scripts/bench/questions: their form, the number of each kind, and their repositories."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ def excluded() -> set[str]:
 
 
 def is_place(target: Any) -> bool:
-    """Says whether a target has the form of the benchmark: a path, or a path with its first and last line."""
+    """Returns whether a target has the form of the benchmark: a path, or a path with its first and last line."""
     if isinstance(target, str):
         return is_relative(target)
     if set(target) != {"path", "start_line", "end_line"}:

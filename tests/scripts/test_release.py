@@ -1,4 +1,4 @@
-"""What a release says of itself: one version, notes from the changelog, checksums, and packages of the same content."""
+"""A release has one version, notes from the changelog, checksums, and packages with the same content."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def build(root: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of this tree, built elsewhere."""
+    """Builds the site of this tree in another folder."""
     folder = tmp_path_factory.mktemp("site")
     done = build(ROOT, folder)
     assert done.returncode == 0, done.stderr
@@ -45,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of docs/ beside the rest of this tree, which builds."""
+    """Makes a copy of docs/ beside the rest of this tree that can be built."""
     root = tmp_path_factory.mktemp("copied")
     shutil.copytree(ROOT / "docs", root / "docs")
     shutil.copyfile(ROOT / "mkdocs.yml", root / "mkdocs.yml")
@@ -56,7 +56,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Contents(HTMLParser):
-    """The links, the anchors, what is loaded and the texts of the paragraphs of one page."""
+    """Collects a page's links, anchors, loaded resources and paragraph texts."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()

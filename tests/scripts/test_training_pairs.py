@@ -1,4 +1,4 @@
-"""Training pairs: what is taken out of a file, a history and a mirror, and what must never be read."""
+"""Training pairs: what is extracted from a file, a history and a mirror, and what must never be read."""
 
 import random
 import subprocess

@@ -1,4 +1,5 @@
-"""Trees of a bare mirror: put into a folder, moved from commit to commit, without what the mirror lacks."""
+"""Trees of a bare mirror are written into a folder and moved from commit to commit, without files that the mirror
+lacks."""
 
 import os
 import subprocess

@@ -32,7 +32,7 @@ WITH_A_DAEMON = {
     "SIDECAR_DAEMON_PATIENCE_S": str(PATIENCE_S),
 }
 DOORS = ("direct", "cli", "lsp", "mcp", "mcp_stateless", "rest")
-"""Modules of `tests/spec/doors`: a door joins by its name here."""
+"""Modules of `tests/spec/doors`. To test a door, add its name here."""
 
 FILES = {
     "src/network.py": '''\
@@ -78,14 +78,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_left_out(item: pytest.Item) -> bool:
-    """Whether it is a variant on another door than the first."""
+    """Returns whether the test is a variant on another door than the first."""
     if item.get_closest_marker("variant") is None or not isinstance(item, pytest.Function):
         return False
     return DOORS[0] not in item.callspec.params.values()
 
 
 class Drive:
-    """One door, open, in an event loop of its own: plain calls for plain tests."""
+    """An open door in an event loop of its own, so that tests can use plain calls."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Drive:
         self._door = opened.result(PATIENCE_S)
 
     async def _live(self, door: doors.Door, opened: concurrent.futures.Future[doors.Door]) -> None:
-        """Enters and leaves the door in one task, as task groups demand."""
+        """Enters and leaves the door in one task, as task groups require."""
         try:
             async with door:
                 opened.set_result(door)
@@ -125,7 +125,7 @@ class Drive:
             raise
 
     def close(self) -> None:
-        """Ends the door; ending it again is harmless."""
+        """Ends the door. Ending it twice is allowed."""
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._stop.set)
@@ -155,7 +155,7 @@ class Drive:
     def begin(
         self, tool: str, answer: Answer | None = None, **arguments: Any
     ) -> concurrent.futures.Future[dict[str, Any]]:
-        """The call, running."""
+        """Starts the call, and returns it while it runs."""
         return asyncio.run_coroutine_threadsafe(self._door.call(tool, arguments, answer), self._loop)
 
     def with_index(self) -> Drive:
@@ -187,7 +187,7 @@ def make_repository(folder: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What every door's workspace is a copy of; never indexed itself."""
+    """Every door's workspace is a copy of this one, which is never indexed itself."""
     return make_repository(tmp_path_factory.mktemp("repository"), FILES)
 
 

@@ -1,8 +1,9 @@
-"""What a specification demands, entry by entry, and which test proves it. `requirements_*.py` has the entries.
+"""The requirements of the specifications, entry by entry, and the tests that prove them. `requirements_*.py` has the
+entries.
 
-`quote` is the specification's wording, `behaviour` what a caller sees. A test names its entries with `@requires(id)`;
-`test_requirements.py` fails when an entry has no test or a test names no entry. Each runs on every door once,
-its further values (`VARIANT`) on one door.
+`quote` is the specification's wording, `behaviour` is what a caller sees. A test names its entries with
+`@requires(id)`; `test_requirements.py` fails when an entry has no test or a test names no entry. Each test runs on
+every door once, its further values (`VARIANT`) on one door.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 VARIANT = pytest.mark.variant
-"""Another value for what a test already shows on every door with its other values; it runs on one door."""
+"""Marks a further value of a test that runs on every door with its other values. This one runs on one door."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 

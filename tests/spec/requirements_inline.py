@@ -1,4 +1,4 @@
-"""Every sentence of the specification of one-shot search (001) that demands something. Scheme: `requirements.py`."""
+"""Every requirement of the specification of one-shot search (001). `requirements.py` describes the scheme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sentence of the specification of memory search (003) that demands something. Scheme: `requirements.py`."""
+"""Every requirement of the specification of memory search (003). `requirements.py` describes the scheme."""
 
 from __future__ import annotations
 

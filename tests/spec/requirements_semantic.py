@@ -1,7 +1,7 @@
-"""Every sentence of the specification of pattern indexing (004) that demands something. Scheme: `requirements.py`.
+"""Every requirement of the specification of pattern indexing (004). `requirements.py` describes the scheme.
 
-What it says of its author's storage, crates and folders is not demanded here: it describes how the original was built,
-not what a caller of its two tools can see.
+Its sentences about storage, crates and folders are left out, because they describe how the original was built, and not
+what a caller of its two tools can see.
 """
 
 from __future__ import annotations

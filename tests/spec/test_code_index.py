@@ -20,7 +20,7 @@ from tests.spec.requirements import VARIANT, requires
 Another = Callable[..., Drive]
 CODE_FILES = 5
 UNWATCHED = {"SIDECAR_INDEXING_STRATEGY": "git"}
-"""Nothing is indexed between a change on disk and the call that the test makes."""
+"""Makes sure that nothing is indexed between a change on disk and the test's call."""
 CONFIG = {
     "include": list,
     "exclude": list,
@@ -158,13 +158,14 @@ def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
     many = {f"src/file{n}.py": f"def function_{n}(value):\n    return value + {n}\n" * 40 for n in range(300)}
     door = another(many)
     running: list[Future[dict[str, Any]]] = [door.begin("create_index", "accept") for _ in range(2)]
-    # With the same answer: a client of MCP that cannot ask would be another one, and the first would end.
+    # Both calls have the same answer: an MCP client that cannot ask would be a second client, and the first one would
+    # end.
     seen = {door("get_index_status", "accept")["status"]}
     until(
         lambda: all(future.done() for future in running),
         lambda: seen.add(door("get_index_status", "accept")["status"]),
     )
-    # One process of the shell does not know what another one does.
+    # One shell process does not know what another one does.
     assert "indexing" in seen or door.name == "cli"
     outcomes = []
     for future in running:
@@ -172,9 +173,9 @@ def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
             outcomes.append(future.result(PATIENCE_S)["status"])
         except ToolFailed as error:
             outcomes.append(error.code)
-    # Two processes of the shell meet at the index's lock, or one after the other.
+    # Two shell processes meet at the index's lock, or run one after the other.
     allowed = {"INDEXING_IN_PROGRESS", "INDEX_EXISTS"} | ({"INDEX_LOCKED"} if door.name == "cli" else set())
-    if door.name == "rest":  # an answer counts once: the second request is asked anew
+    if door.name == "rest":  # an answer counts once, so the second request asks again
         allowed.add("CONFIRMATION_REQUIRED")
     assert outcomes.count("created") == 1
     assert set(outcomes) - {"created"} <= allowed
@@ -279,7 +280,7 @@ def test_a_model_that_is_not_there_is_named(another: Another) -> None:
 @requires("002.get_index_status.strategy", "002.get_index_status.pending")
 def test_what_waits_under_the_lazy_strategy_is_seen_by_the_next_search(another: Another) -> None:
     drive = another(env={"SIDECAR_INDEXING_STRATEGY": "lazy"}).with_index()
-    if drive.name != "cli":  # whose every process looks for itself
+    if drive.name != "cli":  # every shell process checks the files itself
         until(lambda: drive("get_index_status")["watcherActive"])
     drive.write("src/late.py", "def measure_rainfall(days):\n    return days\n")
     if drive.name != "cli":
@@ -288,7 +289,7 @@ def test_what_waits_under_the_lazy_strategy_is_seen_by_the_next_search(another: 
     answers: list[dict[str, Any]] = []
 
     def says_nothing_is_missing() -> bool:
-        """On a busy machine the file is not indexed within a search's patience, and the answer says so."""
+        """On a busy machine the file is not indexed within the time that a search waits, and the answer says so."""
         answers.append(drive("search_code", query="measure_rainfall", mode="fts"))
         return not answers[-1].get("notice")
 

@@ -1,4 +1,4 @@
-"""Specification 000 on every door. The documents lie in SQLite: the shell's every call is a process of its own."""
+"""Specification 000 on every door. The documents are in SQLite, because every call from the shell is a new process."""
 
 from __future__ import annotations
 

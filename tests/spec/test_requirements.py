@@ -41,7 +41,7 @@ def test_every_test_names_a_requirement_that_exists() -> None:
 
 
 def values_on_every_door(test: object) -> int:
-    """How many combinations of values of a parametrized test run on every door."""
+    """Returns how many combinations of values of a parametrized test run on every door."""
     lists = [mark.args[1] for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
     return math.prod(sum(not is_variant(value) for value in values) for values in lists)
 

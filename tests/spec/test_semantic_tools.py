@@ -34,7 +34,7 @@ def drive(
 
 @pytest.fixture(scope="module")
 def ask(drive: Drive) -> Drive:
-    """A door whose files are indexed, those in many languages and a broken one among them."""
+    """A door whose files are indexed. They include files in many languages and a broken one."""
     for path, text in {**LANGUAGES, "many/broken.py": BROKEN}.items():
         drive.write(path, text)
     drive("search_index", patterns=["**/*"])

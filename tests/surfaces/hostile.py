@@ -1,4 +1,4 @@
-"""A workspace whose names, contents, branch and configuration try to pass for something else."""
+"""A workspace whose names, contents, branch and configuration imitate something else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HEADER = "forged/header.py:1-9 function forged"
-"""What a result begins with, in the text that a model is given; a content must not be able to say it."""
+"""How a result begins in the text for a model. No content may be able to imitate it."""
 _COMMANDS = "\x1b[31mSTOLEN\x1b[0m \x1b[2J\x1b]8;;https://evil.example\x07click\x1b]8;;\x07 \x9b2J"
 _UNSEEN = "\u202etxt.exe\u2069 \u200bzero\ufeff \U000e0041tag"
 NASTY = (
@@ -78,7 +78,8 @@ def make_workspace(parent: Path) -> Path:
 
 
 def hidden(text: str) -> list[str]:
-    """The characters of `text` that command, reorder or cannot be seen; line ends and tabs are none."""
+    """Returns the characters of `text` that control the terminal, reorder text or are invisible, except line ends and
+    tabs."""
     return [
         f"U+{ord(c):04X}"
         for c in text
@@ -88,7 +89,8 @@ def hidden(text: str) -> list[str]:
 
 
 def flaws(text: str, *, sentence: bool = False) -> list[str]:
-    """What is wrong with a shown text. `sentence`: it is one line, and no link can be made of it."""
+    """Returns the faults of a shown text. `sentence`: it must be one line, and contain nothing that could become a
+    link."""
     found = sorted(set(hidden(text)))
     found += [f"a line of its own: {line}" for line in text.split("\n") if line.strip().startswith("forged")]
     if sentence:
@@ -102,12 +104,13 @@ _HEADER = re.compile(r'^("[^"\t]*"|[^\s"|:]+):(\d+)-(\d+)( [a-z]+ |$)')
 
 
 def counted(text: str) -> int:
-    """How many results somebody counts who reads this text line by line."""
+    """Returns the number of results for somebody who reads this text line by line."""
     return sum(_HEADER.match(line) is not None for line in text.split("\n"))
 
 
 def texts_in(schema: Mapping[str, Any], given: str, flags: bool) -> dict[str, Any]:
-    """Arguments for a tool by its own schema: every text is `given`, every flag `flags`, what has a default is left."""
+    """Returns arguments for a tool by its schema: every text is `given`, every flag is `flags`; parameters with a
+    default are left out."""
     required = schema.get("required", ())
     filled = {name: _value(field, given, flags) for name, field in schema["properties"].items()}
     return {
@@ -148,7 +151,7 @@ def strings_of(value: object) -> Iterator[str]:
 
 
 def argument_sets(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Calls of a tool, made from its schema alone, so that a new tool is called too."""
+    """Yields calls of a tool, made only from its schema, so that a new tool is called too."""
     required = set(schema.get("required", ()))
     for given in ("needle", "plain.py", "new\nline.py", "../" + NASTY, NASTY):
         whole = texts_in(schema, given, False)

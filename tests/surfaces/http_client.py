@@ -1,4 +1,4 @@
-"""For the tests: the real `sidecar serve` as a process, and a client of the standard library that hides nothing."""
+"""For tests: the real `sidecar serve` as a process, and a client from the standard library that shows raw answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reply:
 
 
 class Served:
-    """A serving process from its announcement to its end. `announced` is what it announced."""
+    """A serving process, from its announcement (`announced`) to its end."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Served:
             self.end()
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """Exit status and what was written to standard error."""
+        """Returns the exit status and the text written to standard error."""
         self.process.send_signal(number)
         try:
             _, err = self.process.communicate(timeout=PATIENCE_S)
@@ -87,7 +87,7 @@ class Served:
     def send(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
     ) -> Reply:
-        """One request with the token. A header of None is left out."""
+        """Sends one request with the token. A header of None is left out."""
         given: dict[str, str | None] = {"Authorization": f"Bearer {self.token}", **(headers or {})}
         connection = self.connect()
         try:
@@ -105,7 +105,7 @@ class Served:
         return self.send("POST", f"/tools/{tool}", json.dumps(arguments or {}).encode(), headers)
 
     def say(self, tool: str, arguments: Mapping[str, Any], said: str) -> Reply:
-        """As a person's client does: the same request again with the answer to the question that came back."""
+        """Does what a person's client does: repeats the request with the answer to the returned question."""
         asked = self.post(tool, arguments)
         return self.post(tool, arguments, f"{asked.json['question']['id']}={said}") if asked.status == 409 else asked
 

@@ -1,4 +1,4 @@
-"""A program for the tests: `sidecar serve` over a fake workspace. Not collected, started as a real process.
+"""A program for tests: `sidecar serve` over a fake workspace. Tests start it as a process.
 
     python -m tests.surfaces.http_program --json --workspace DIR --stall FOLDER
 

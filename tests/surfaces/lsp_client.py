@@ -27,9 +27,9 @@ EDITOR = {
     "workspace": {"workspaceFolders": True},
 }
 NO_ANSWER = object()
-"""Return it from `on_request` to leave the server without an answer."""
+"""`on_request` returns it to leave the server without an answer."""
 UNKNOWN_METHOD = object()
-"""Return it to answer as a client that does not know the method."""
+"""`on_request` returns it to answer like a client that does not know the method."""
 
 
 class Failed(Exception):
@@ -43,7 +43,7 @@ class Failed(Exception):
 
 
 class Address(NamedTuple):
-    """Where a server listens, and the token that it wants to be shown."""
+    """Where a server listens, and the token that it requires."""
 
     host: str
     port: int
@@ -134,7 +134,7 @@ class LspClient:
     # ---------------------------------------------------------------- talking
 
     def start(self, *folders: Path, capabilities: Mapping[str, Any] | None = EDITOR, **more: Any) -> dict[str, Any]:
-        """initialize, initialized; returns the result of the former."""
+        """Sends initialize and initialized. Returns the result of initialize."""
         params: dict[str, Any] = {
             "processId": os.getpid(),
             "clientInfo": {"name": "Test Editor"},
@@ -149,7 +149,7 @@ class LspClient:
         return result
 
     def stop(self) -> int:
-        """shutdown, exit, the end of the stream; returns the exit status (of a connection always 0)."""
+        """Sends shutdown and exit, and closes the stream. Returns the exit status (0 for a connection)."""
         assert self.request("shutdown") is None
         self.notify("exit")
         self.expect_end()
@@ -169,7 +169,7 @@ class LspClient:
         return request_id
 
     def answer_to(self, request_id: Any) -> Any:
-        """The result; raises `Failed` for an error."""
+        """Returns the result. Raises `Failed` for an error."""
         message = self.expect(lambda m: "method" not in m and m.get("id") == request_id)
         if "error" in message:
             raise Failed(message["error"])
@@ -194,7 +194,7 @@ class LspClient:
     # ---------------------------------------------------------------- listening
 
     def expect(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first message, past or to come, that is wanted."""
+        """Returns the first past or future message that satisfies the condition."""
 
         def found() -> dict[str, Any] | None:
             return next((message for message in self.messages if wanted(message)), None)
@@ -207,7 +207,7 @@ class LspClient:
         return message
 
     def expect_method(self, method: str, wanted: Callable[[Any], bool] = lambda params: True) -> Any:
-        """The params of the first such notification or request of the server."""
+        """Returns the params of the first such notification or request of the server."""
         return self.expect(lambda m: m.get("method") == method and wanted(m.get("params")))["params"]
 
     def all_of(self, method: str) -> list[Any]:

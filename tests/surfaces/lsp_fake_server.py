@@ -3,8 +3,8 @@
     python -m tests.surfaces.lsp_fake_server [--tcp] [--question-timeout SECONDS]
 
 A file named ENDLESS in the folder makes builds run until they are cancelled; one named BROKEN makes the workspace raise
-what is no error of ours; NOISY makes searches print. STAYS is made when the workspace is told that a person has
-cancelled the build.
+an exception that is no error of sidecar's; NOISY makes searches print. A file STAYS is made when the workspace learns
+that a person has cancelled the build.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.fakes import FakeWorkspace
 
 
 class FolderWorkspace(FakeWorkspace):
-    """A fake over the files of a folder, with the switches of the module's text."""
+    """A fake over the files of a folder, with the switches that the module's docstring describes."""
 
     def __init__(self, root: str) -> None:
         broken = ZeroDivisionError("secret /path") if Path(root, "BROKEN").exists() else None
@@ -56,7 +56,7 @@ class FolderWorkspace(FakeWorkspace):
         return super().search(request, cancelled)
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
-        if pattern == "buffers":  # lets a test see what the editor's text has become
+        if pattern == "buffers":  # lets a test see the editor's current text
             return PathsAnswer(tuple(f"{path}={json.dumps(text)}" for path, text in sorted(self.buffers.items())), 0)
         if pattern == "open files":
             return PathsAnswer(tuple(self.open_files), 0)
@@ -75,7 +75,7 @@ class FolderWorkspaces:
             return self._open.setdefault(root, FolderWorkspace(root))
 
     def problems(self, root: str) -> None:
-        """The workspace says what is wrong with its settings."""
+        """Ignores the report: the workspace itself reports faults in its settings."""
 
     def close(self) -> None:
         sys.stderr.write("the engine is closed\n")

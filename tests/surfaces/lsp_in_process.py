@@ -54,7 +54,7 @@ class InProcessEditor:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def expect(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first message, past or to come, that is wanted."""
+        """Returns the first past or future message that satisfies the condition."""
 
         def found() -> dict[str, Any] | None:
             return next((message for message in self.messages if wanted(message)), None)
@@ -73,7 +73,7 @@ class InProcessEditor:
         return [message["params"] for message in self.messages if message.get("method") == method]
 
     async def die(self) -> None:
-        """As when the client's stream ends without a word."""
+        """Ends the client's stream without a message."""
         await self.server.wind_down()
 
     def answer(self, request_id: Any, result: Any) -> None:

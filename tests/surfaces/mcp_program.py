@@ -1,4 +1,4 @@
-"""A program for the tests: `sidecar mcp` over a fake workspace. Not collected, started as a real process.
+"""A program for tests: `sidecar mcp` over a fake workspace. Tests start it as a process.
 
     python -m tests.surfaces.mcp_program [--workspace DIR] [--stall FILE] [--noise]
 
@@ -26,7 +26,7 @@ FILES = {"src/retry.py": "def retry_with_backoff():\n    pass\n", "src/open.py":
 
 
 class StallingWorkspace(FakeWorkspace):
-    """Its builds report the process id and go on only when cancelled."""
+    """Its builds report the process id, and continue only when cancelled."""
 
     def __init__(self, root: str, cancelled: Path) -> None:
         super().__init__(FILES, root=root)
@@ -41,7 +41,7 @@ class StallingWorkspace(FakeWorkspace):
 
 
 class ByRoot:
-    """`Workspaces` of one kind, one for each root that is asked for."""
+    """`Workspaces` that makes one workspace of a given kind for each requested root."""
 
     def __init__(self, stall: str | None, noise: bool) -> None:
         self._stall = stall
@@ -54,7 +54,7 @@ class ByRoot:
         return self._opened[root]
 
     def problems(self, root: str) -> None:
-        """The workspace says what is wrong with its settings."""
+        """Ignores the report: the workspace itself reports faults in its settings."""
 
     def close(self) -> None:
         for workspace in self._opened.values():

@@ -1,4 +1,4 @@
-"""Connections that have not shown a token: how many wait, who is turned away, and whose they are."""
+"""Connections that have not shown a token: how many may wait, and which are closed, by user."""
 
 from __future__ import annotations
 

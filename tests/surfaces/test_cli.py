@@ -23,21 +23,21 @@ FILES = {"src/a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    r
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Shell:
-    """Runs command lines against one fake workspace; keeps what the last one wrote."""
+    """Runs command lines on one fake workspace, and keeps the output of the last one."""
 
     def __init__(self, workspace: FakeWorkspace | None = None) -> None:
         self.workspace = workspace or FakeWorkspace(FILES)
         self.out = self.err = ""
 
     def __call__(self, *argv: str, stdin: str | None = None, tty: bool = False) -> int:
-        """`stdin` is typed at a terminal; without it there is none."""
+        """`stdin` is typed at a terminal; without it there is no terminal."""
         out: io.StringIO = Terminal() if tty else io.StringIO()
         err = io.StringIO()
         status = main(

@@ -1,4 +1,4 @@
-"""`--format` of the shell's pattern commands, and which words are those commands."""
+"""`--format` of the shell's pattern commands, and which words are recognised as these commands."""
 
 from __future__ import annotations
 

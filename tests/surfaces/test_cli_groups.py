@@ -1,4 +1,4 @@
-"""Every tool that a person may want has a command, whose lines a person reads: symbols, code like a place, memories and
+"""Every tool that a person may want has a command with readable output: symbols, similar code, memories and
 documents."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FILES = {"a.py": "def parse_config(a):\n    return a\n", "b.py": "def parse_sett
 
 
 class Shell:
-    """Types commands into one shell, and returns exit status, standard output and standard error."""
+    """Runs commands in one shell, and returns exit status, standard output and standard error."""
 
     def __init__(self, root: Path) -> None:
         workspace = FakeWorkspace(FILES, root=str(root))

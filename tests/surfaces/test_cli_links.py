@@ -1,4 +1,4 @@
-"""Links in a terminal: which terminals get them, what they name, and that no name of a file can end one early."""
+"""Links in a terminal: which terminals get them, where they lead, and that no file name can end one early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the command line says to a mistake: what was meant, what is needed, and with `--json` one object."""
+"""How the command line answers mistakes: it says what was probably meant or what is missing; with `--json`, as one
+object."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ similar;similar a.py;similar a.py:0;symbols"""
 
 
 def run(*argv: str, workspace: FakeWorkspace | None = None) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error."""
+    """Returns exit status, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     service = Service(FakeWorkspaces(workspace or FakeWorkspace({})), tools=ALL_TOOLS)
     status = main(argv, service=service, stdin=io.StringIO(), stdout=out, stderr=err)
@@ -34,7 +35,7 @@ def run(*argv: str, workspace: FakeWorkspace | None = None) -> tuple[int, str, s
 
 
 def error(stderr: str) -> dict[str, Any]:
-    """The one object that standard error holds."""
+    """Returns the only object on standard error."""
     answer = json.loads(stderr)
     assert list(answer) == ["error"]
     body: dict[str, Any] = answer["error"]

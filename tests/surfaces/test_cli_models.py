@@ -1,4 +1,5 @@
-"""`sidecar models` as a real process against a real hub process: list, show, download, and the use of what came."""
+"""`sidecar models` as a real process against a real hub process: list, show, download, and use of the downloaded
+model."""
 
 from __future__ import annotations
 

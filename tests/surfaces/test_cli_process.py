@@ -38,7 +38,7 @@ def command(home: Path, *words: str) -> tuple[list[str], dict[str, str]]:
 
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """In the workspace, without a terminal."""
+    """Runs the command in the workspace, without a terminal."""
     line, env = command(home, *words)
     return subprocess.run(
         line,

@@ -1,4 +1,4 @@
-"""The shell's commands say and take what the tools' `ToolSpec` says; nothing of it is written a second time."""
+"""The shell's commands have the texts and parameters of the tools' `ToolSpec`; nothing of it is written twice."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_command_is_described_in_the_words_of_its_tool(command: ToolCommand) -
 
 
 class Called(SnakeResult):
-    """What the recording tools return; the shell finds in it what it looks for in real results."""
+    """The result of the recording tools, with the fields that the shell reads from real results."""
 
     status: str = "ready"
     indexed_files: int = 1
@@ -91,7 +91,7 @@ class Called(SnakeResult):
 
 
 def received(command: ToolCommand, tool: ToolSpec, *words: str) -> dict[str, Any]:
-    """The parameters with which the tool is called when these words are typed after the command."""
+    """Returns the parameters with which the tool is called when these words are typed after the command."""
     calls: list[Params] = []
 
     def record(context: Context, params: Params) -> Called:
@@ -112,7 +112,7 @@ def others(tool: ToolSpec) -> tuple[ToolSpec, ...]:
 
 
 def typed(command: ToolCommand, name: str, field: Mapping[str, Any], value: Any) -> list[str]:
-    """The words that give a parameter this value."""
+    """Returns the words that give a parameter this value."""
     if command.arguments.get(name, Argument()).position:
         return [str(one) for one in (value if isinstance(value, list) else [value])]
     flag = max(actions(command)[name].option_strings, key=len)
@@ -160,7 +160,7 @@ def test_a_parameter_that_no_option_can_take_is_refused_when_the_grammar_is_buil
 
 
 def test_advice_names_a_command_for_every_tool_that_has_one() -> None:
-    """Where two tools share a name, it is the first one's."""
+    """Where two tools have the same name, it belongs to the first one."""
     assert dict(SHELL) == {tool.name: command.name for command, tool in reversed(USES)}
 
 

@@ -1,4 +1,4 @@
-"""A shell completes what the grammar has, the manual page shows it, and the version says what is installed."""
+"""A shell completes the grammar's words, the manual page shows them, and `--version` says what is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASH = shutil.which("bash")
 
 
 def completed(*words: str) -> set[str]:
-    """What bash offers for the last of these words."""
+    """Returns what bash offers for the last of these words."""
     script = f"""
 source {SCRIPTS}/sidecar.bash
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()

@@ -1,5 +1,5 @@
-"""A client's name, a folder and a memory are foreign strings: in a question each is one quoted line that is no markup,
-whoever is asked, and the sentence around it is sidecar's."""
+"""Names of clients, folders and memories are foreign strings. In a question, each is quoted on one line and is no
+markup, whoever is asked; the sentence around it is sidecar's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARKS = re.compile(r"\]\(|\*\*|\$\(|`|</?b|www\.|[\x00-\x1f]")
 
 
 def asked_by(name: str, root: str = "/fake/rails") -> Question:
-    """The question that a call of `delete_index` by this client leads to."""
+    """Returns the question that this client's call of `delete_index` causes."""
     workspace = FakeWorkspace({"a.py": "x = 1\n"}, root=root)
     workspace.refresh(no_progress, never_cancelled)
     questions: list[Question] = []
@@ -95,7 +95,7 @@ def test_the_terminal_asks_its_person_in_sidecars_own_words() -> None:
 
 
 class Wire:
-    """A connection that keeps what it is asked, and answers no."""
+    """A connection that records questions, and answers no."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -107,10 +107,10 @@ class Wire:
         return "1", answer
 
     def withdraw(self, request_id: str) -> None:
-        """Nothing is withdrawn here."""
+        """Does nothing: no question is withdrawn."""
 
     def notify(self, method: str, params: Any) -> None:
-        """Nothing is told here."""
+        """Does nothing: no notification is needed."""
 
 
 async def test_an_editor_gets_the_parts_of_a_question_and_its_own_one_in_its_own_words() -> None:

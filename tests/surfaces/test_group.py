@@ -1,4 +1,5 @@
-"""`sidecar serve` for a group: what each caller may use, what nobody learns, and what strangers try. Over real TLS."""
+"""`sidecar serve` for a group: what each caller may use, what no caller learns, and what strangers try. The tests use
+real TLS."""
 
 from __future__ import annotations
 
@@ -124,7 +125,7 @@ def test_a_workspace_of_others_is_as_unknown_as_one_that_does_not_exist(server: 
     ],
 )
 def test_both_get_the_same_answer_to_the_byte(server: GroupServer, tool: str, arguments: dict[str, Any]) -> None:
-    """But for the name that the caller has sent."""
+    """The answers are equal except for the name that the caller has sent."""
     theirs = server.call("api-only", tool, arguments)
     nobodys = server.call("api-only", tool, json.loads(json.dumps(arguments).replace("web", "wob")))
     assert (theirs.status, theirs.body.replace(b"web", b"wob")) == (nobodys.status, nobodys.body)
@@ -199,7 +200,7 @@ def test_a_body_beyond_the_limit_is_413_over_rest_and_mcp(server: GroupServer) -
 
 
 def test_connections_that_say_nothing_do_not_keep_a_caller_out(server: GroupServer) -> None:
-    """Some stop before TLS has begun, the others within the headers of a request."""
+    """Some clients stop before TLS has begun, the others within the headers of a request."""
     host, _, port = server.host.partition(":")
     idle: list[socket.socket] = []
     try:
@@ -307,7 +308,7 @@ async def test_a_caller_who_is_removed_during_a_session_is_out_at_once(server: G
             await asyncio.to_thread(said, server.env, "remove", "leaving")
             refused = await web.post(server.url + "/mcp", json=message, headers=both)
             assert refused.status_code == 401
-            with pytest.raises(httpx2.HTTPError):  # the stream that was open is cut
+            with pytest.raises(httpx2.HTTPError):  # the open stream is closed
                 async for _ in stream.aiter_bytes():
                     pass
                 raise httpx2.ReadError("it was ended")
@@ -317,7 +318,7 @@ async def test_a_caller_who_is_removed_during_a_session_is_out_at_once(server: G
 
 
 def begun(place: Path, *options: str) -> tuple[int, str]:
-    """Exit status and what was said, of a server that does not begin."""
+    """Returns exit status and output of a server that refuses to start."""
     command = [sys.executable, "-m", "sidecar", "serve", "--share", f"api={place}", *options]
     env = {**os.environ, "SIDECAR_HOME": str(place / "home")}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -356,7 +357,7 @@ def test_what_does_not_make_a_server_is_refused_with_a_reason(tmp_path: Path, op
 
 
 def raw(server: GroupServer, request: str) -> int:
-    """The status of the answer to these bytes."""
+    """Sends these bytes, and returns the status of the answer."""
     host, _, port = server.host.partition(":")
     plain = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
     with server.trusting().wrap_socket(plain, server_hostname=host) as connection:

@@ -1,4 +1,4 @@
-"""The parts of a server for a group, without a process: limits, the list of callers, and who is let in."""
+"""The parts of a server for a group, without a process: limits, the list of callers, and admission."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.fakes import FakeWorkspace, FakeWorkspaces
 
 
 class Clock:
-    """Seconds that pass only when a test says so."""
+    """A clock that advances only when a test says so."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -158,7 +158,7 @@ def group(door: tuple[CallerList, Service], per_minute: int = 100, **options: An
 
 
 async def ask(app: Group, path: str, *headers: tuple[str, str], client: str = "203.0.113.9") -> tuple[int, Any, bytes]:
-    """GET: the status, the headers and the body."""
+    """Sends a GET request, and returns status, headers and body."""
     said: list[MutableMapping[str, Any]] = []
 
     async def receive() -> MutableMapping[str, Any]:

@@ -1,4 +1,5 @@
-"""What takes too long over HTTP: a body that does not come, a tool that does not answer; in each family's spelling."""
+"""Time limits over HTTP, for a body that does not arrive and a tool that does not answer; errors have each tool
+family's field names."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class Slow(FakeWorkspace):
 async def ask(
     app: Callable[..., Awaitable[None]], path: str, *parts: bytes, ends: bool = True
 ) -> tuple[int, dict[str, Any]]:
-    """POST with a body of these parts; without `ends` the last is never said to be the last."""
+    """Sends a POST with a body of these parts. Without `ends`, the body is never completed."""
     coming = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
     if ends:
         coming[-1]["more_body"] = False

@@ -1,4 +1,4 @@
-"""The life of a `sidecar serve` process: its token, its address, callers that leave, its end."""
+"""The life of a `sidecar serve` process: its token, its address, callers that disconnect, its end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def served(work: Path, home: Path) -> Iterator[Served]:
 
 
 def refused(work: Path, home: Path, *options: str) -> tuple[int, str]:
-    """Exit status and what was said, of a serving that does not begin."""
+    """Returns exit status and output of a server that refuses to start."""
     command = [sys.executable, "-m", "sidecar", "serve", "--workspace", str(work), *options]
     done = subprocess.run(
         command, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=work
@@ -124,7 +124,7 @@ def test_a_workspace_that_is_not_there_is_refused(tmp_path: Path, home: Path, wo
 
 @pytest.fixture
 def stalled(work: Path, home: Path, tmp_path: Path) -> Iterator[tuple[Served, http.client.HTTPConnection]]:
-    """A process whose build has begun and waits to be cancelled, and the connection of the caller that waits for it."""
+    """Yields a process whose build has begun and waits to be cancelled, and the connection of the waiting caller."""
     with Served(work, environment(home), ["--stall", str(tmp_path)], FAKE) as served:
         connection = served.connect()
         headers = {"Authorization": f"Bearer {served.token}", "Sidecar-Answer": "nobody"}
@@ -152,7 +152,7 @@ def test_the_end_of_the_process_cancels_what_is_under_way(
 
 
 def appears(path: Path) -> bool:
-    """Whether the file is there soon."""
+    """Returns whether the file appears in time."""
     return any(path.exists() or threading.Event().wait(0.02) for _ in range(1500))
 
 

@@ -1,4 +1,4 @@
-"""REST by the real process: who may call, what a request may be, how tools answer, fail and ask."""
+"""REST with the real process: who may call, which requests are valid, how tools answer, fail and ask."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Everything enabled, over a small workspace with an index."""
+    """Yields a server with every toolset, over a small workspace with an index."""
     folder = tmp_path_factory.mktemp("rest")
     (folder / "work").mkdir()
     for name, text in FILES.items():

@@ -17,7 +17,7 @@ QUESTION = Question("1", "delete_index", "?", "It is lost.", "Delete", "Keep", T
 
 
 class Person(io.StringIO):
-    """The screen of a person who presses Ctrl-C when `at` has been shown."""
+    """A terminal whose user presses Ctrl-C when `at` has been shown."""
 
     def __init__(self, at: str, press: Callable[[], None]) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Person(io.StringIO):
         self._press = press
 
     def write(self, text: str) -> int:
-        """Shows the text, and presses."""
+        """Shows the text, and presses Ctrl-C if it is the right one."""
         written = super().write(text)
         if self._at and self._at in text:
             self._press()

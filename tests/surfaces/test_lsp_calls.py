@@ -40,7 +40,7 @@ def second(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[TcpServer]:
-    """One process for all; each test has a session of its own, and folders of its own."""
+    """One process for all tests; each test has its own session and folders."""
     with TcpServer() as server:
         yield server
 
@@ -358,7 +358,7 @@ def test_a_client_may_cancel_a_request(client: LspClient, folder: Path) -> None:
     client.notify("$/cancelRequest", {"id": "no such"})
     client.notify("$/cancelRequest", {"id": ["odd"]})
     client.notify("$/cancelRequest")
-    # Writers of a workspace run one after another, so the first has ended; who tells of it is another thread.
+    # Writers of a workspace run one after another, so the first has ended; another thread reports that.
     (folder / "ENDLESS").unlink()
     assert client.request("sidecar/createIndex")["status"] == "created"
     until((folder / "STAYS").exists)

@@ -1,4 +1,4 @@
-"""Open documents: positions, changes, and what of them a search sees."""
+"""Open documents: positions, changes, and which of their text a search sees."""
 
 from __future__ import annotations
 
@@ -137,13 +137,13 @@ def client(server: TcpServer, folder: Path) -> Iterator[LspClient]:
 
 
 def buffers(client: LspClient, folder: Path) -> dict[str, str]:
-    """What the engine has been given as unsaved text."""
+    """Returns the unsaved text that the engine was given."""
     answer = client.request("sidecar/searchByPath", {"pattern": "buffers", "workspace": str(folder)})
     return {path: json.loads(text) for path, _, text in (row.partition("=") for row in answer["matches"])}
 
 
 def open_files(client: LspClient, folder: Path) -> list[str]:
-    """What the engine knows to be open in an editor."""
+    """Returns the documents that the engine knows to be open in an editor."""
     answer = client.request("sidecar/searchByPath", {"pattern": "open files", "workspace": str(folder)})
     return list(answer["matches"])
 

@@ -1,4 +1,4 @@
-"""The LSP door over the real engine: what a person at an editor lives through, and what is left behind."""
+"""The LSP door over the real engine: what a person at an editor experiences, and what processes are left."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def client(home: Path) -> Iterator[LspClient]:
 
 
 def started_by(parent: int) -> list[int]:
-    """The living processes that this one has started."""
+    """Returns the living child processes of this one."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

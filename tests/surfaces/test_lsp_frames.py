@@ -1,4 +1,4 @@
-"""The base protocol's framing, without any stream."""
+"""The framing of LSP's base protocol, without any stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The LSP door's life: start, faulty messages, large ones, the ends. Each test drives a real process over its pipes."""
+"""The life of the LSP door: start, faulty messages, large ones, and how it ends. Each test uses a real process over its
+pipes."""
 
 from __future__ import annotations
 

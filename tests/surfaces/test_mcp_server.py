@@ -52,7 +52,7 @@ def workspace() -> FakeWorkspace:
 
 
 class Person:
-    """Answers elicitations as told and remembers what was asked."""
+    """Answers elicitations as the test says, and records what was asked."""
 
     def __init__(
         self, action: Literal["accept", "decline", "cancel"] = "accept", content: dict[str, Any] | None = None

@@ -29,7 +29,7 @@ HANDSHAKE, STATELESS = "legacy", "auto"
 
 
 class Pipe:
-    """A client of bytes: what the official one would never send."""
+    """A client that sends bytes which the official one would never send."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -53,7 +53,7 @@ class Pipe:
         return message
 
     async def progress(self) -> None:
-        """Returns when a call is known to be in the middle of its work."""
+        """Returns when a call is known to be in progress."""
         while (await self.receive()).get("method") != "notifications/progress":
             pass
 
@@ -98,7 +98,7 @@ def official(era: str, *options: str, **more: Any) -> Client:
 
 
 async def gone(process_id: int) -> None:
-    """Returns when a process that is not our child has ended; one that was reaped already has."""
+    """Returns when a process that is not our child has ended. A process that was reaped has ended too."""
     try:
         descriptor = os.pidfd_open(process_id)
     except ProcessLookupError:

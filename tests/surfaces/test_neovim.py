@@ -83,7 +83,7 @@ vim.cmd('qa!')
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One session in Neovim, and what it saw."""
+    """Runs one session in Neovim, and returns what it recorded."""
     base = tmp_path_factory.mktemp("neovim")
     workspace = base / "work"
     workspace.mkdir()

@@ -1,4 +1,4 @@
-"""Odd ids and halves of surrogate pairs: every request is answered, and the session goes on. At each door."""
+"""Odd ids and halves of surrogate pairs: at each door, every request is answered and the session continues."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.surfaces.test_mcp_stdio import call, server
 
 HALF = rb'"\ud800"'
 USABLE = [HALF, rb'"\udfff x"', b"-1", b"0", b'""', b"9" * 400, b'"' + b"x" * 1_000_000 + b'"', rb'"a\u0000b"']
-"""Ids of the right kind: they come back as they were sent."""
+"""Ids of a valid kind, which are returned unchanged."""
 UNUSABLE = [b"null", b"1.5", b"1e400", b"NaN", b"true", b"[1]", b'{"a": [null]}', b"9" * 5000, b"1.0"]
-"""Ids that no answer can carry: it carries null, or the request is no JSON."""
+"""Ids that no answer can contain: its id is null, or the request is no JSON."""
 
 
 CALL = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "search_code", "arguments": %s}}'

@@ -1,4 +1,4 @@
-"""A secret in an indexed file is shown at no door, a sentence says so, and the file stays as it is."""
+"""No door shows a secret in an indexed file, a sentence says so, and the file is not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several doors over one service: whom a question reaches, who is shown the work, what the log tells."""
+"""Several doors over one service: who is asked, who is shown the work, and what the log contains."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 async def posted(app: Any, tool: str, answer: str = "") -> dict[str, Any]:
-    """What REST answers to a call without parameters."""
+    """Returns REST's answer to a call without parameters."""
     sent: list[dict[str, Any]] = []
     inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     inbox.put_nowait({"type": "http.request", "body": b"{}", "more_body": False})
@@ -247,7 +247,7 @@ async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withd
     assert await slow.expect_method("$/cancelRequest") == {"id": asked["id"]}
     closed = await slow.expect_method("sidecar/questionClosed")
     assert (closed["reason"], closed["answeredBy"], closed["request"]) == ("answered", "Window 2", asked["id"])
-    slow.answer(asked["id"], {"title": "Delete index"})  # a late answer harms nobody
+    slow.answer(asked["id"], {"title": "Delete index"})  # a late answer has no effect
     assert (await slow.request("sidecar/getIndexStatus", {}))["status"] == "not_found"
 
 

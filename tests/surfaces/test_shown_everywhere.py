@@ -1,6 +1,6 @@
-"""Whatever names, contents and clients say, no place that prints lets it command, hide, reorder, link or pass for more.
+"""No output lets names, contents or clients control a terminal, hide or reorder text, make links or imitate output.
 
-Every tool and every command is taken from its registry: a new one is called here by itself.
+The tools and commands are taken from their registries, so that a new one is tested without a change here.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
 
 
 class Person:
-    """Says no to every question, and remembers what was asked."""
+    """Answers no to every question, and records what was asked."""
 
     def __init__(self) -> None:
         self.read: list[str] = []
@@ -142,7 +142,7 @@ async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(hostile
 
 
 def test_the_hostile_files_are_found_at_all(hostile: Hostile) -> None:
-    """Otherwise nothing above would mean anything."""
+    """Otherwise the tests above would prove nothing."""
     found = hostile.value("search_code", query="needle", top_k=50)["results"]
     assert len(found) >= 10
     assert any("\n" in hit["path"] for hit in found)
@@ -230,7 +230,7 @@ def run(hostile: Hostile, *words: str, typed: str = "") -> tuple[str, str]:
 
 
 def uncoloured(text: str) -> str:
-    """Without our own colours, which wrap one piece of a line each."""
+    """Returns the text without our own colours, each of which surrounds a piece of one line."""
     return re.sub(r"\x1b\[(?:1|2|31|32|36|1;33)m([^\x1b\n]*)\x1b\[0m", r"\1", text)
 
 
@@ -333,7 +333,7 @@ SENTENCES: dict[str, Callable[[Any], list[str]]] = {
     "$/progress": lambda p: [p["value"].get("title", ""), p["value"].get("message", "")],
     "sidecar/questionClosed": lambda p: [*p["message"].split("\n", 1), p.get("answeredBy", "")],
 }
-"""What an editor shows as it comes. Everything else is data, which must be exact."""
+"""Returns the parts that an editor shows unchanged. Everything else is data, which must be exact."""
 
 
 def editor_of(hostile: Hostile, answer: Callable[[Any], Any]) -> InProcessEditor:
@@ -344,7 +344,7 @@ def editor_of(hostile: Hostile, answer: Callable[[Any], Any]) -> InProcessEditor
 
 
 def rebuild(params: Any) -> Any:
-    """Yes to a rebuild, whose progress is shown then, and no to everything else."""
+    """Answers yes to a rebuild, so that its progress is shown, and no to everything else."""
     return {"title": "Rebuild"}
 
 
@@ -372,7 +372,7 @@ async def test_an_editor_is_shown_one_visible_line_each(hostile: Hostile) -> Non
 
 
 def flaws_of_activity(activity: dict[str, Any]) -> list[str]:
-    """Names, queries and messages in it are for a person; paths and folders are data."""
+    """Names, queries and messages in the list are for a person; paths and folders are data."""
     names = [session["name"] + session["version"] for session in activity["sessions"]]
     calls = [entry["agent"] + entry["asked"] + (entry.get("message") or "") for entry in activity["entries"]]
     return [flaw for text in (*names, *calls) for flaw in flaws(text, sentence=True)]

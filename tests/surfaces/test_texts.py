@@ -1,4 +1,4 @@
-"""How results read as text, in the shell and for an agent, is as it was recorded."""
+"""Results as text, in the shell and for an agent, equal the recorded texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`--toolsets` and SIDECAR_TOOLSETS on every door: what is offered, what is refused, and that the refusal helps."""
+"""`--toolsets` and SIDECAR_TOOLSETS on every door: what is offered, what is refused, and that the refusal says what to
+do."""
 
 from __future__ import annotations
 

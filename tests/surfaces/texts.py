@@ -1,4 +1,4 @@
-"""What the shell prints and what an agent reads, for answers that hold every field and odd strings.
+"""What the shell prints and what an agent reads, for answers with every field and with odd strings.
 
 `python -m tests.surfaces.texts` rewrites `expected_texts.txt`; read the diff before committing it.
 """
@@ -54,7 +54,7 @@ FILES = {"src/a.py": "def alpha():\n    return 1\n", "guide.md": "alpha\n", ODD:
 
 
 class FullWorkspace(FakeWorkspace):
-    """Its answers fill every field, so that every line of every text is there."""
+    """A workspace whose answers have every field, so that every line of every text is printed."""
 
     def __init__(self, status: str = "ready") -> None:
         super().__init__(FILES, status_override=lambda answer: full_status(answer, status))
@@ -159,7 +159,7 @@ def full_status(answer: StatusAnswer, status: str) -> StatusAnswer:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -265,7 +265,7 @@ async def of_an_agent(workspace: FakeWorkspace) -> list[str]:
 
 
 def sections() -> Iterator[tuple[str, str]]:
-    """Yields the title and the text of every case, with what takes time as 0 and everything on printable lines."""
+    """Yields the title and text of every case, with durations as 0 and all lines printable."""
     ready = FullWorkspace()
     for tty in (False, True):
         where = "terminal" if tty else "pipe"

@@ -31,7 +31,7 @@ class OneWorkspace:
         return self._workspace
 
     def problems(self, root: str) -> None:
-        """The workspace says what is wrong with its settings."""
+        """Ignores the report: the workspace itself reports faults in its settings."""
 
     def close(self) -> None:
         self._workspace.close()

@@ -1,5 +1,5 @@
-"""Every tool over the real engine with whatever its schema allows and much that it does not: the answer is a result, a
-question or an error that names the fault; never a fault of ours, and always JSON.
+"""Every tool over the real engine, with any arguments that its schema allows and many that it does not: the answer is a
+result, a question or an error that names the fault. It is never an internal error, and always JSON.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ anything = st.recursive(
 
 
 def fitting(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Values of the field's type, within its limits and just outside."""
+    """Draws values of the field's type, within its limits and just outside."""
     if "$ref" in field:
         return fitting(definitions[field["$ref"].rsplit("/", 1)[-1]], definitions)
     if "anyOf" in field:

@@ -32,7 +32,7 @@ FILES = {"src/a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    r
 
 
 class Tools:
-    """Calls tools by name on one workspace, unasked."""
+    """Calls tools by name on one workspace, without questions."""
 
     def __init__(self, workspace: FakeWorkspace) -> None:
         self.workspace = workspace

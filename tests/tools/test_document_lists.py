@@ -1,4 +1,4 @@
-"""Document indexes and what is in them can be listed and deleted; whatever deletes asks first."""
+"""Document indexes and their documents can be listed and deleted; deleting asks first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fakes import FakeWorkspace, FakeWorkspaces
 
 
 class Caller:
-    """Calls the tools for a person who gives one answer; `asked` are the questions so far."""
+    """Calls the tools for a person who always gives the same answer; `asked` are the questions so far."""
 
     def __init__(self, root: Path, *, goes_on: bool = True) -> None:
         workspaces = FakeWorkspaces(FakeWorkspace({}, root=str(root)))

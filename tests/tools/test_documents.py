@@ -19,7 +19,7 @@ ROOT = "/fake/workspace"
 
 
 class Tools:
-    """Calls by name; a failure comes back in the family's shape."""
+    """Calls tools by name. A failure is returned in the tool family's form."""
 
     def __init__(self) -> None:
         self.service = Service(FakeWorkspaces(FakeWorkspace({}, root=ROOT)), tools=tools_of("documents"))

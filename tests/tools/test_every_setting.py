@@ -1,6 +1,7 @@
-"""Every setting, changed in each of its places while the index is open: it takes effect, or what it needs is said.
+"""A setting that is changed in any of its places while the index is open takes effect, or a notice says what is left.
 
-The table has a row for each declared setting. A new setting fails here until somebody says how its effect is seen.
+The table has a row for each declared setting. A new setting fails here until somebody writes down how its effect is
+seen.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Session:
 
 
 class Process:
-    """A process that has one indexed workspace open for its sessions, as a daemon has."""
+    """A process that has one indexed workspace open for its sessions, like a daemon."""
 
     def __init__(self, folder: Path) -> None:
         work, home = folder / "work", folder / "home"
@@ -91,7 +92,7 @@ class Process:
         path.write_text(json.dumps(content), encoding="utf-8")
 
     def restore(self) -> None:
-        """Ends all sessions but the first and undoes what was written: then everything is as it was."""
+        """Ends all sessions but the first, and undoes what was written."""
         for session in self.opened[1:]:
             session.service.close()
         del self.opened[1:]
@@ -114,14 +115,14 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture
 def process(lasting: Process) -> Iterator[Process]:
-    """What a test changes in it takes effect, and so does that it is changed back."""
+    """A test's changes in it take effect, and so does undoing them."""
     yield lasting
     lasting.restore()
 
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Process]:
-    """For what makes the index anew."""
+    """Checks settings that make the index anew."""
     made = Process(tmp_path)
     yield made
     made.close()
@@ -172,7 +173,7 @@ def _mode(session: Session) -> str:
 
 
 def _says_rebuild(session: Session, key: str) -> bool:
-    """On status and as a notice of the next search, until the index is rebuilt."""
+    """Checks that the status and the next search say so, until the index is rebuilt."""
     said = [session("get_index_status").get("warning", ""), session("search_code", query="retry").get("notice", "")]
     if not all(key in one and "reindex_project" in one for one in said):
         return False
@@ -208,7 +209,8 @@ def _refused_by(session: Session, word: str) -> bool:
 
 
 def _in_force(key: str) -> Seen:
-    """For what is read at the moment of use and has no other trace in a result. A secret's value is not shown."""
+    """Checks settings that are read when they are used and leave no other trace in a result. A secret's value is not
+    shown."""
 
     def seen(session: Session) -> bool:
         found: Any = session("get_config")["config"]
@@ -259,14 +261,14 @@ TABLE: Mapping[str, Row] = {
 
 
 def _start_refused(session: Session) -> str:
-    """Why no snapshot of the source that is set is taken."""
+    """Returns why no snapshot of the configured source is used."""
     with pytest.raises(SnapshotUnusable) as refused:
         session.service.call(REFRESH, {"snapshot": ""}, workspace=session.process.root)
     return refused.value.detail
 
 
 def cases(*, anew: bool) -> list[Any]:
-    """`anew`: those of the settings that make the index anew, or else those of the others."""
+    """`anew`: the rows of settings that make the index anew; otherwise the rows of the others."""
     return [
         pytest.param(key, place, id=f"{key} {place.__name__}")
         for key in sorted(TABLE.keys() & BY_KEY.keys())

@@ -21,7 +21,8 @@ NOTHING = WorkspaceOverview(
 
 
 def tokens(text: str) -> int:
-    """Counted by the WordPiece tokenizer that ships: generous, since every slash and every dot is a token."""
+    """Counts tokens with the shipped WordPiece tokenizer, which gives high counts: every slash and every dot is a
+    token."""
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
     tokenizer.no_truncation()
     tokenizer.no_padding()

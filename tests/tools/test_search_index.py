@@ -1,4 +1,4 @@
-"""`search_index`, whose meaning depends on what is sent when both families are enabled."""
+"""`search_index`, whose meaning depends on its arguments if both tool families are enabled."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def test_with_both_families_the_schema_is_flat_and_all_is_optional() -> None:
 
 
 def test_what_the_default_tools_cost_an_agent_is_at_most_3000_tokens() -> None:
-    """Counted by the WordPiece tokenizer of all-MiniLM-L6-v2, which ships: generous, every bracket is a token."""
+    """Counts tokens with the shipped WordPiece tokenizer of all-MiniLM-L6-v2, which gives high counts: every bracket is
+    a token."""
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,4 +1,4 @@
-"""What an agent reads of a search: the texts of hits, what a budget leaves out, the first look, several questions."""
+"""What an agent reads of a search: the texts of hits, what a budget leaves out, the compact form, several questions."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def prepared(workspace: FakeWorkspace, tool: str) -> FakeWorkspace:
 
 
 def call(service: Service, name: str, answer: Answer | None = None, **arguments: object) -> dict[str, object]:
-    """The result, every question answered by `answer`."""
+    """Returns the result; `answer` answers every question."""
 
     def ask(question: Question) -> Answer:
         assert answer is not None, question

@@ -1,4 +1,4 @@
-"""The registry of attached clients and the log of what they asked, without any protocol."""
+"""The registry of attached clients and the log of their calls, without any protocol."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = "/fake/workspace"
 
 
 class FakeEditor:
-    """An editor's person: answers as told, once it may."""
+    """An editor's person, who answers as the test says, once the test allows it."""
 
     def __init__(self, answer: Answer, may_answer: asyncio.Event | None = None) -> None:
         self.closed: list[Closing] = []
@@ -191,7 +191,7 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
 
 
 def made(kind: Any, inner: Any, **fields: Any) -> Any:
-    """A result with only these fields, also in its `data` if that is an `inner` result."""
+    """Returns a result with only these fields, also in its `data` if that is an `inner` result."""
     return kind.model_construct(None, **fields, data=inner and inner.model_construct(None, **fields))
 
 

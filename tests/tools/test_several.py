@@ -1,4 +1,4 @@
-"""One search over several workspaces: one order for all, and what is said of those that cannot answer."""
+"""One search over several workspaces gives one order for all results, and names workspaces that cannot answer."""
 
 from __future__ import annotations
 

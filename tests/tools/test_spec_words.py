@@ -1,4 +1,4 @@
-"""What the specifications say of single values: codes of refusals, names of indexes, keywords, excerpts."""
+"""What the specifications say about single values: error codes, names of indexes, keywords, excerpts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters: what is taken, and how a refusal names field, reason and range."""
+"""Parameters: which values are accepted, and how an error names field, reason and range."""
 
 from __future__ import annotations
 

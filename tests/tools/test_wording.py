@@ -85,8 +85,8 @@ def test_the_commands_are_those_of_tools() -> None:
 
 
 def texts(path: Path) -> Iterator[str]:
-    """The texts of a module without its docstrings; parts of an f-string one by one. A name that is put into a sentence
-    elsewhere is one too."""
+    """Yields the texts of a module without its docstrings, with the parts of an f-string one by one. A name that is
+    put into a sentence elsewhere is a text too."""
     bare = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
     for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:

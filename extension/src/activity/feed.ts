@@ -1,4 +1,4 @@
-// What `sidecar/activity` tells, fetched again when it has changed; never twice at a time.
+// The answer to `sidecar/activity`, fetched again after each change, one request at a time.
 
 export class Feed<T> {
   private fetching = false;
@@ -10,7 +10,7 @@ export class Feed<T> {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** What changes while an answer is on its way is fetched once more after it. */
+  /** If something changes while an answer is on its way, it is fetched once more afterwards. */
   async changed(): Promise<void> {
     this.again = true;
     if (this.fetching) return;

@@ -44,7 +44,7 @@ export function register({ sidecar, extension, log, questions }: Features): vsco
   ];
 }
 
-/** The same question in one's own palette. */
+/** Asks the same question in the person's own palette. */
 async function searchAgain({ entry: { tool, asked } }: Extract<Node, { type: "entry" }>): Promise<void> {
   const commands: Record<string, string> = { search_docs: "searchDocs", search_by_path: "searchByPath" };
   await vscode.commands.executeCommand(`sidecar.${commands[tool] ?? "searchCode"}`, asked);

@@ -1,4 +1,4 @@
-// What agents and others asked, as rows: who, what, what they got or why not.
+// The calls of agents and others as rows: who asked, what they asked, and what they got or why they got nothing.
 import type { ActivityEntry, AttachedSession } from "../protocol.gen";
 import { quoted } from "../shown";
 import { countText } from "../search/row";
@@ -83,12 +83,12 @@ export function sessionRow(session: AttachedSession, now: number): Row {
   };
 }
 
-/** What a client calls itself, or by which door it came where it gives no name. */
+/** A client's name for itself, or its door if it gives no name. */
 export function nameOf({ name, door }: Pick<AttachedSession, "name" | "door">): string {
   return name === "" ? DOORS[door] : quoted(name);
 }
 
-/** Editors ask for the person in front of them; the rest is what this view is for. */
+/** An editor's calls are those of the person in front of it; this view is for all others. */
 export function isForeign({ door }: { door: AttachedSession["door"] }): boolean {
   return door !== "lsp";
 }

@@ -1,4 +1,4 @@
-// The activity view's tree: who is attached, and every call with what it got.
+// The activity view's tree: the attached clients, and every call with its result.
 import * as vscode from "vscode";
 import type { ActivityEntry, ActivityResult, AttachedSession } from "../protocol.gen";
 import { headline, ifIgnored } from "../questions/toasts";
@@ -44,7 +44,7 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
   private activity: Pick<ActivityResult, "sessions" | "entries"> = { sessions: [], entries: [] };
   private readonly changes = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changes.event;
-  /** Also what editors asked, this one among them. */
+  /** Shows the calls of editors too, including this one's. */
   everything = false;
 
   constructor(private readonly waiting: WaitingQuestions) {}
@@ -124,7 +124,7 @@ function questionItem(question: Question): vscode.TreeItem {
   return item;
 }
 
-/** The no is the upper one. */
+/** The no comes first. */
 function answerItem({ question, yes }: AnswerNode): vscode.TreeItem {
   const label = inRow(yes ? question.yes : question.no);
   const spoken = `${label}: ${question.title}`;

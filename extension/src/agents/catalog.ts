@@ -1,4 +1,4 @@
-// The agents that can be connected: where each keeps its list of MCP servers, and what an entry of it looks like.
+// The agents that can be connected: where each keeps its list of MCP servers, and the form of an entry.
 
 export interface Agent {
   name: string;
@@ -6,15 +6,15 @@ export interface Agent {
   file: string;
   of: "folder" | "home";
   format: "json" | "toml";
-  /** The way to the entry, its name last. */
+  /** The keys that lead to the entry, its name last. */
   way: readonly string[];
   entry(command: string): object;
-  /** What has to be done afterwards. */
+  /** What the person has to do afterwards. */
   then: string;
 }
 
 const NAME = "sidecar";
-/** Without a folder: these agents start it in the project's, and name it by MCP's roots. */
+/** Names no folder: these agents start the server in the project's folder, and name that as an MCP root. */
 const plain = (command: string) => ({ command, args: ["mcp"] });
 const inFolder = (command: string) => ({ command, args: ["mcp", "--workspace", "${workspaceFolder}"] });
 

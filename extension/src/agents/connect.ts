@@ -36,7 +36,7 @@ async function confirm(proposal: Proposal, texts: VirtualTexts): Promise<void> {
   const [old, made] = [texts.keep(`before/${name}`, before), texts.keep(`after/${name}`, after)];
   await vscode.commands.executeCommand("vscode.diff", old, made, `${agent.file}: Sidecar for ${agent.name}`);
   reveal(firstDifference(before, after));
-  // A dialog leaves the beginning of the change to be seen, which a list at the top would cover.
+  // A dialog does not cover the beginning of the change, as a list at the top would.
   const chosen = await tell.dialog(
     said`Connect ${fromSidecar(agent.name)}?`,
     [
@@ -55,7 +55,7 @@ async function confirm(proposal: Proposal, texts: VirtualTexts): Promise<void> {
 const WRITE = "Write It";
 const COPY = "Copy the Entry Instead";
 
-/** At the top, whatever the length of the file is. */
+/** Shows the top of the file, whatever its length. */
 function reveal(line: number): void {
   const place = new vscode.Range(line, 0, line, 0);
   vscode.window.activeTextEditor?.revealRange(place, vscode.TextEditorRevealType.AtTop);
@@ -75,7 +75,7 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
   if (chosen === "Undo") await takeBack({ agent, file, entry, before, after }, made);
 }
 
-/** As it was before: `made` is the file or the folder that was made for it and goes again. */
+/** Restores what was there before. `made` is the file or folder that was made for the entry; it is removed. */
 async function takeBack({ agent, file, before, after }: Proposal, made: vscode.Uri | undefined): Promise<void> {
   const now = await textOf(file);
   if (now.unsaved || now.text !== after) {
@@ -88,7 +88,7 @@ async function takeBack({ agent, file, before, after }: Proposal, made: vscode.U
   void tell.info(said`${fromSidecar(agent.name)} is not connected any more: ${file.fsPath} is as it was.`);
 }
 
-/** The file itself, or the outermost folder on the way to it that is not there. */
+/** The file itself, or the outermost folder on its path that does not exist. */
 async function firstMissing(file: vscode.Uri): Promise<vscode.Uri> {
   const parent = file.with({ path: dirname(file.path) });
   return (await exists(parent)) ? file : firstMissing(parent);

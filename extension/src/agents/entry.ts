@@ -1,4 +1,4 @@
-// An agent's settings with the sidecar's entry in them, or why that is left to the person.
+// An agent's settings with the sidecar's entry added, or the reason why the person has to add it.
 import type { Agent } from "./catalog";
 import { nest, withMember, type Change } from "./json";
 
@@ -6,7 +6,7 @@ export function withEntry(agent: Agent, current: string, entry: object): Change 
   return agent.format === "toml" ? withTable(agent, current, entry) : withMember(agent.way, current, entry);
 }
 
-/** What a person pastes by hand. */
+/** The text for a person to paste. */
 export function entryText(agent: Agent, entry: object): string {
   if (agent.format === "toml") return table(agent, entry);
   return `${JSON.stringify(nest(agent.way, entry), undefined, 2)}\n`;
@@ -29,7 +29,7 @@ function withTable(agent: Agent, current: string, entry: object): Change {
   return { text: current + gap + table(agent, entry) };
 }
 
-/** JSON's strings and lists of them are TOML's too. */
+/** Strings and lists of strings are written in TOML as in JSON. */
 function table(agent: Agent, entry: object): string {
   const lines = Object.entries(entry).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return `[${agent.way.join(".")}]\n${lines.join("\n")}\n`;

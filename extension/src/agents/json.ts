@@ -7,7 +7,7 @@ export type Change = { text: string } | { refused: string };
 const BOM = "\uFEFF";
 const LENIENT = { allowTrailingComma: true, disallowComments: false };
 
-/** What cannot be done without a loss is refused with the reason. */
+/** Refuses a change that would lose something, and gives the reason. */
 export function withMember(way: readonly string[], current: string, value: object): Change {
   const mark = current.startsWith(BOM) ? BOM : "";
   const text = current.slice(mark.length);
@@ -32,7 +32,7 @@ export function nest(way: readonly string[], value: unknown): unknown {
 }
 
 interface Place {
-  /** The value that is there already, or the object that is to get the rest of the way. */
+  /** The value that exists already, or the object to which the remaining keys are added. */
   node: Node;
   rest: readonly string[];
   depth: number;
@@ -69,7 +69,7 @@ function replaced(text: string, node: Node, value: object): string | undefined {
   );
 }
 
-/** At the object's end, behind every comment of what is there. */
+/** Adds at the object's end, after every comment. */
 function inserted(text: string, { node, rest, depth }: Place, value: object): string {
   const [key = "", ...further] = rest;
   const content = nest(further, value);

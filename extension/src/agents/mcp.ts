@@ -7,7 +7,7 @@ import { SECTION } from "../settings";
 export const PROVIDER = "sidecar.mcp";
 
 export function registerMcp({ extension, programs }: Features): vscode.Disposable[] {
-  // Editors made from older versions do not have it.
+  // Editors based on older versions of VS Code do not have it.
   if (typeof (vscode.lm as Partial<typeof vscode.lm> | undefined)?.registerMcpServerDefinitionProvider !== "function")
     return [];
   const changes = new vscode.EventEmitter<void>();
@@ -18,12 +18,12 @@ export function registerMcp({ extension, programs }: Features): vscode.Disposabl
       const command = await programs.forAgents().catch(() => undefined);
       return command === undefined ? [] : folders().map((folder) => definition(folder, command, version));
     },
-    // Here the person has asked for it, so that the private environment may be made.
+    // Here the person has asked for it, so the private environment may be made.
     resolveMcpServerDefinition: async (server) => {
       const program = await programs.find();
       server.command = program.command;
       server.env = onlyChanges(environmentFor(program, process.env), process.env);
-      // Agents have the searches from here now, and would see them twice (`chat/tools.ts`).
+      // From now on agents have the searches from this server, and would otherwise see them twice (`chat/tools.ts`).
       await vscode.commands.executeCommand("setContext", "sidecar.mcpStarted", true);
       return server;
     },
@@ -57,7 +57,7 @@ function definition(folder: vscode.WorkspaceFolder, command: string, version: st
   return server;
 }
 
-/** The editor gives its own environment; null removes a variable of it. */
+/** The editor passes its own environment; null removes a variable from it. */
 function onlyChanges(wanted: NodeJS.ProcessEnv, own: NodeJS.ProcessEnv): Record<string, string | null> {
   const changed: Record<string, string | null> = {};
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(own)]))

@@ -1,4 +1,4 @@
-// What serves agents: the server that the editor's own are offered, and entries for others.
+// For agents: the server that the editor's own agents are offered, and entries for other agents.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { connectAgent } from "./connect";

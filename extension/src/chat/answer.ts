@@ -1,4 +1,4 @@
-// What @sidecar answers: the code that was found, with links to it. A model sees it only where somebody asks for that.
+// What @sidecar answers: the code that was found, with links to it. A model sees it only if the person asks for that.
 import { counted } from "../counts";
 import { codeBlock, markdownOfHits } from "../results/markdown";
 import { whyInOneLine } from "../results/why";
@@ -11,10 +11,10 @@ import type { PlacedHit } from "../sidecar";
 const MOST_HITS = 8;
 const MOST_LINES = 14;
 
-/** Where an answer goes: what is used of the editor's stream. */
+/** Where an answer is written: the part of the editor's stream that is used. */
 export interface Teller {
   busy(what: string): void;
-  /** Markdown; what is not ours in it has been made harmless. */
+  /** Markdown, in which foreign text has been made harmless. */
   say(markdown: string): void;
   /** A link to the lines of a hit. */
   link(hit: PlacedHit): void;
@@ -22,13 +22,13 @@ export interface Teller {
 }
 
 export type Find = (asked: Asked) => Promise<Found>;
-/** Gives a prompt to the model that was chosen in the chat; its answer comes piece by piece. */
+/** Sends a prompt to the model that was chosen in the chat. Its answer arrives piece by piece. */
 export type AskModel = (prompt: string) => Promise<AsyncIterable<string>>;
 
 const HOW_TO =
   'Ask for code in words, such as *where are retries done*. `lang:python`, `path:src`, `kind:class` and `"exact text"` narrow it down.';
 
-/** With a model, it answers from the code that was found before that is listed. */
+/** With a model, its answer from the code that was found comes first, then the list of hits. */
 export async function answer(asked: Asked, find: Find, tell: Teller, model?: AskModel): Promise<void> {
   if (asked.query === "") {
     tell.say(HOW_TO);

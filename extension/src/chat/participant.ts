@@ -10,7 +10,7 @@ import { type AskModel, type Teller, answer } from "./answer";
 export const PARTICIPANT = "sidecar.chat";
 
 export function registerParticipant(sidecar: Sidecar, icon: vscode.Uri): vscode.Disposable[] {
-  // Editors made from others may have no chat.
+  // Editors based on VS Code may have no chat.
   if (typeof (vscode.chat as Partial<typeof vscode.chat> | undefined)?.createChatParticipant !== "function") return [];
   const participant = vscode.chat.createChatParticipant(PARTICIPANT, async (request, _, stream, token) => {
     const model = request.command === "explain" ? modelOf(request, token) : undefined;

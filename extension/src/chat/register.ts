@@ -1,4 +1,4 @@
-// What the editor's chat has of the sidecar.
+// The sidecar's contributions to the editor's chat.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { registerParticipant } from "./participant";

@@ -53,7 +53,7 @@ interface Answer {
   reason?: string;
 }
 
-/** The answer as text; a failure is told in the sidecar's own sentence. */
+/** The answer as text; a failure is given in the sidecar's own sentence. */
 async function told(asked: Asked, run: () => Promise<Answer>): Promise<vscode.LanguageModelToolResult> {
   let answer: Answer;
   try {

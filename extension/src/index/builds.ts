@@ -1,4 +1,4 @@
-// The indexing that somebody has begun in this window, which can be cancelled here.
+// The indexing jobs that were started in this window, where they can be cancelled.
 import * as vscode from "vscode";
 
 const BUILDING = "sidecar.building";
@@ -14,7 +14,7 @@ export class Builds implements vscode.Disposable {
     return this.running.has(folder);
   }
 
-  /** Runs `work` with what cancels it. The sidecar refuses a second one for a folder. */
+  /** Runs `work` with a token that cancels it. The sidecar refuses a second job for a folder. */
   async during<T>(folder: string, work: (token: vscode.CancellationToken) => Promise<T>): Promise<T> {
     const source = new vscode.CancellationTokenSource();
     if (!this.running.has(folder)) this.running.set(folder, source);
@@ -30,7 +30,7 @@ export class Builds implements vscode.Disposable {
     }
   }
 
-  /** Ends the one of a folder; without a folder, all of this window. */
+  /** Cancels the job of a folder; without a folder, all jobs of this window. */
   cancel(folder?: string): void {
     for (const [of, source] of this.running) if (folder === undefined || folder === of) source.cancel();
   }

@@ -1,4 +1,4 @@
-// The commands on an index. Questions are the sidecar's: it asks before anything is lost, whoever wants it.
+// The commands on an index. The sidecar itself asks before anything is lost, whoever has given the command.
 import { counted, grouped } from "../counts";
 import * as vscode from "vscode";
 import { type Failure, asFailure } from "../failure";
@@ -85,7 +85,7 @@ async function build(sidecar: Sidecar, builds: Builds, deed: Deed, given: unknow
     await vscode.commands.executeCommand("sidecar.showIndexStatus", folder.uri.toString());
 }
 
-/** Such as what a new index started from, or why it did not. */
+/** For example, from which snapshot a new index started, or why from none. */
 function notice(result: CreateResult | ReindexResult): Sentence {
   const message = "message" in result ? result.message : undefined;
   return fromSidecar(message === undefined ? "" : ` ${message}`);

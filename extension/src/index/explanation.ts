@@ -8,7 +8,7 @@ export interface Explained {
   /** One sentence. */
   headline: Sentence;
   details: Sentence[];
-  /** It could be in the index and is not, or is and should not. */
+  /** The file could be in the index and is not, or is in it and should not be. */
   wrong: boolean;
 }
 

@@ -1,9 +1,9 @@
-// Which folder a command is about: the one it was given, the one of the file on screen, else the one that is chosen.
+// The folder that a command is about: the given one, that of the file on screen, otherwise one that the person chooses.
 import * as vscode from "vscode";
 import { said } from "../shown";
 import { tell } from "../tell";
 
-/** Commands are given a folder's URI as text by our own pages, and other things by menus, which do not count. */
+/** Our own pages pass a folder's URI as text. Menus pass other values, which are ignored. */
 export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder | undefined> {
   const folders = openFolders();
   if (typeof given === "string") return folders.find(({ uri }) => uri.toString() === given);
@@ -27,7 +27,7 @@ export interface FileInFolder {
   path: string;
 }
 
-/** The file that a menu was opened on, else the one on screen. */
+/** The file on which a menu was opened, otherwise the one on screen. */
 export function fileFor(given: unknown): FileInFolder | undefined {
   const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);

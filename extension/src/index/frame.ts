@@ -1,7 +1,7 @@
 // The document around a page of ours: a strict policy, its style, and the one script that puts new content in.
 import { Html, html } from "../html";
 
-/** `nonce` is new for every page; nothing else may run or style it. */
+/** `nonce` is new for every page; only scripts and styles with it are accepted. */
 export function documentOf(title: string, nonce: string, content: string): string {
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
   return html`<!doctype html>
@@ -24,7 +24,7 @@ export function documentOf(title: string, nonce: string, content: string): strin
     </html>`.text;
 }
 
-/** The focus stays where it was, by the `data-key` of what had it. */
+/** The focus returns to the element with the same `data-key`. */
 const SCRIPT = `
   addEventListener("message", ({ data }) => {
     if (typeof data !== "string") return;

@@ -27,7 +27,7 @@ export interface Subject {
   /** Whether the editor may start programs for the folder. */
   trusted: boolean;
   status: Partial<IndexStatus> | undefined;
-  /** Somebody has begun to index it in this window. */
+  /** Indexing was started in this window. */
   building: boolean;
   /** A new index would start from a snapshot, or starts from it now. */
   snapshot: boolean;
@@ -67,7 +67,7 @@ const LANGUAGES_SHOWN = 14;
 export function contentOf(subject: Subject, now: number): Html {
   const condition = conditionOf(subject.state, subject.status);
   const status = subject.status ?? {};
-  // Of an index that cannot be read nothing is known, which zeros would not say.
+  // If an index cannot be read, nothing is known of it, and zeros would be wrong.
   const known = condition === "failed" ? (status.totalFiles ?? 0) > 0 : status.totalFiles !== undefined;
   return html`
     <header>
@@ -208,7 +208,7 @@ function exclusions(counts: Record<string, number>): Html {
   );
 }
 
-/** Bars are relative to the largest; numbers tell the rest. */
+/** Bars are relative to the largest value; the numbers are beside them. */
 function countTable(rows: readonly (readonly [string, number])[], kind: string): Html {
   const most = Math.max(1, ...rows.map(([, count]) => count));
   const sum = Math.max(

@@ -55,7 +55,7 @@ class StatusPanel implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   private folder: vscode.WorkspaceFolder | undefined;
   private filled = false;
-  /** Where it was last seen on screen; undefined: it is hidden; null: the editor has not said yet. */
+  /** The column where it was last shown; undefined: it is hidden; null: the editor has not reported it yet. */
   private column: vscode.ViewColumn | undefined | null = null;
 
   constructor(
@@ -91,7 +91,7 @@ class StatusPanel implements vscode.Disposable {
     this.panel.dispose();
   }
 
-  /** What was last heard may be older than the page. */
+  /** The last known state may be older than the page. */
   private async refresh(folder: vscode.WorkspaceFolder): Promise<void> {
     try {
       const status = await this.sidecar.call("sidecar/getIndexStatus", { workspace: folder.uri.toString() });

@@ -1,4 +1,4 @@
-// Everything about the state of indexes: the status bar item, the page, the welcome, the commands.
+// Registers everything about the state of indexes: the status bar item, the page, the welcome, the commands.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { Builds } from "./builds";

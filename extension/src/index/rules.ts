@@ -1,4 +1,4 @@
-// The sidecar's rules of what is left out, for people.
+// The sidecar's rules for leaving files out, in words for people.
 
 export interface RuleText {
   /** For a list of counts. */

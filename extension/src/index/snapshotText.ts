@@ -1,10 +1,10 @@
-// What is said of the team snapshot that a new index would start from. Times in milliseconds since the epoch.
+// Texts about the team snapshot from which a new index would start. Times in milliseconds since the epoch.
 import { counted, grouped } from "../counts";
 import type { OfferedSnapshot } from "../protocol.gen";
 import { Sentence, fromSidecar, said } from "../shown";
 import { ago } from "../time";
 
-/** Nobody has answered in time, so nothing is known of a source either. */
+/** No answer came in time, so it is not known whether there is a source. */
 export const UNKNOWN: OfferedSnapshot = { source: "" };
 
 export function hasOne(offer: OfferedSnapshot): boolean {
@@ -21,7 +21,7 @@ export function offerText(name: string, offer: OfferedSnapshot, now: number): Se
   return said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`;
 }
 
-/** What a new index would start from, or why not; undefined where no source is set. */
+/** From which snapshot a new index would start, or why from none; undefined if no source is set. */
 export function startText(offer: OfferedSnapshot, now: number): Sentence | undefined {
   if (hasOne(offer)) return said`A new index starts from a snapshot of your team's. ${factsText(offer, now)}`;
   return offer.reason === undefined ? undefined : whyNone(offer.reason);
@@ -39,7 +39,7 @@ function factsText({ commit = "", branch, ahead = 0, made = "", bytes = 0, files
   return said`${what} was indexed${new Sentence(`${agoText(made, now)}${behind}: ${instead}`)}.`;
 }
 
-/** With a space before it. The time is by another machine's clock and may be none at all: then nothing. */
+/** With a space before it; empty if the time, which comes from another machine, is not valid. */
 export function agoText(made: string, now: number): string {
   const then = Date.parse(made);
   return Number.isNaN(then) ? "" : ` ${ago(then, now)}`;

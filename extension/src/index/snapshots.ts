@@ -21,7 +21,7 @@ export class Snapshots implements vscode.Disposable {
         // While it is being downloaded, there is no index yet.
         else if (status !== "indexing" || totalFiles !== undefined) this.forget(folder);
       }),
-      // Another source may be set when it runs again.
+      // When the sidecar runs again, another source may be set.
       sidecar.onDidChangeState((state) => {
         if (state !== "running") this.forget(...this.looking.keys());
       }),
@@ -33,7 +33,7 @@ export class Snapshots implements vscode.Disposable {
     this.changes.dispose();
   }
 
-  /** Looks once for as long as a folder has no index. By its URI as text, as below. */
+  /** Asks once while a folder has no index. The folder is given by its URI as text, as below. */
   look(folder: string): Promise<OfferedSnapshot> {
     const begun = this.looking.get(folder);
     if (begun !== undefined) return begun;
@@ -47,7 +47,7 @@ export class Snapshots implements vscode.Disposable {
     return look;
   }
 
-  /** What a new index of a folder would start from, or why not; undefined: no source is set, or nothing is known yet. */
+  /** From which snapshot a new index would start, or why from none; undefined: no source, or not known yet. */
   says(folder: string | undefined, now: number): string | undefined {
     const offer = folder === undefined ? undefined : this.found.get(folder);
     return offer === undefined ? undefined : startText(offer, now)?.text;

@@ -1,4 +1,4 @@
-// What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
+// What the status bar shows of an index: a short text and an icon; everything else is in the tooltip.
 import { counted, grouped } from "../counts";
 import type { IndexStatus, StatusOrigin, StatusUpgrade } from "../protocol.gen";
 import { inMarkdown, visible } from "../shown";
@@ -59,7 +59,7 @@ function conditionOfWhole(facts: Facts): Condition {
   return facts.modelUpgrade === undefined ? "ready" : "upgrading";
 }
 
-/** While it is indexed, its progress is what matters. */
+/** During indexing, the progress is shown. */
 function isWithoutModel({ status, wordsOnly = false }: Facts): boolean {
   return wordsOnly && status !== "indexing";
 }
@@ -149,7 +149,7 @@ export function percentWithVectors({ coverage = 0 }: Facts): number {
   return Math.floor(coverage * 100);
 }
 
-/** Of what belongs in the index: files that have not been read count as much as chunks without a vector. */
+/** The share of what belongs in the index: unread files and chunks without a vector both count as missing. */
 export function percentHeld({ coverage = 0, totalFiles = 0, workspaceFiles = totalFiles }: Facts): number {
   const read = workspaceFiles === 0 ? 1 : totalFiles / workspaceFiles;
   return Math.floor(coverage * read * 100);
@@ -198,7 +198,7 @@ export function originText({ commit, made, source, files, taken }: StatusOrigin,
   return `snapshot of commit ${commit.slice(0, 10)}, made${agoText(made, now)} at ${source}: ${grouped(taken)} of ${counted(files, "file")}`;
 }
 
-/** Without the digest that tells versions of one model apart. */
+/** The model's id without the digest that distinguishes its versions. */
 export function modelName(model: string): string {
   return model.replace(/@[0-9a-f]{8,}$/, "");
 }

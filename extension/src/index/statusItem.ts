@@ -1,4 +1,4 @@
-// The status bar item: the state of the index that belongs to what is on screen.
+// The status bar item: the state of the index to which the file on screen belongs.
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
@@ -47,7 +47,7 @@ export class StatusItem implements vscode.Disposable {
     const uri = folder?.uri.toString();
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
     const view = shown(sidecar.state, status, this.more(uri), Date.now());
-    // Writing the same again would close what somebody reads while hovering over the item.
+    // Setting the same tooltip again would close it for somebody who is reading it.
     const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri), this.snapshots.has(uri)]);
     if (now === this.last) return;
     this.last = now;

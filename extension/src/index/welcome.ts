@@ -30,7 +30,7 @@ export class Welcome implements vscode.Disposable {
     this.listener.dispose();
   }
 
-  /** By the first state that is heard of a folder: an index that goes later has been deleted on purpose. */
+  /** Decided by a folder's first state: an index that disappears later has been deleted on purpose. */
   private async heard({ status, workspace, uri: spelled }: FolderStatus): Promise<void> {
     const uri = vscode.Uri.parse(spelled).toString();
     const { workspaceState } = this.features.extension;

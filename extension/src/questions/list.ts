@@ -9,7 +9,7 @@ interface Row extends vscode.QuickPickItem {
   chosen: Chosen;
 }
 
-/** Undefined: closed without a choice. `gone` is given what closes it from outside. */
+/** Undefined: closed without a choice. `gone` gets a function that closes the list from outside. */
 function choose(question: Question, gone: (close: () => void) => vscode.Disposable): Promise<Chosen | undefined> {
   return new Promise((settle) => {
     const list = vscode.window.createQuickPick<Row>();
@@ -35,13 +35,13 @@ function choose(question: Question, gone: (close: () => void) => vscode.Disposab
   });
 }
 
-/** The question that a command given here has caused. Closing the list is a no. */
+/** Asks a question that a command of this window has caused. Closing the list means no. */
 export async function askOwn(asked: Asked, withdrawn: vscode.CancellationToken): Promise<Chosen> {
   const question = { ...questionOf(asked, "own"), asker: "" };
   return (await choose(question, (close) => withdrawn.onCancellationRequested(close))) ?? null;
 }
 
-/** One of the questions that wait, for the keys; where several do, it is chosen first. Closing a list answers nothing. */
+/** For the keys: asks one of the waiting questions, which is chosen first if there are several. Closing answers nothing. */
 export async function answerByKeys(waiting: WaitingQuestions): Promise<void> {
   const question = await oneOf(waiting);
   if (question === undefined) return;

@@ -1,4 +1,4 @@
-// What the questions that wait are answered by: links of their notifications, rows of the view, keys.
+// The ways to answer waiting questions: links of their notifications, rows of the view, keys.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { besideLinks, Sentence } from "../shown";

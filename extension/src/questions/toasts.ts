@@ -30,7 +30,7 @@ export class Toasts implements vscode.Disposable {
 
   private show(question: Question): void {
     const answered = new Promise<void>((end) => this.shown.set(question.id, end));
-    // With a way to cancel it, the whole text is on screen; without, its first line.
+    // If it can be cancelled, the editor shows the whole text; if not, only the first line.
     const options = {
       location: vscode.ProgressLocation.Notification,
       title: textWithLinks(question),
@@ -58,7 +58,7 @@ export function headline({ title, asker }: Question): string {
   return asker === "" ? title : `${title} Asked by ${asker}.`;
 }
 
-/** The no is what silence means. */
+/** No answer means no. */
 export function ifIgnored({ seconds, no }: Question): string {
   return seconds === undefined ? `No answer means ${no}.` : `No answer within ${duration(seconds)} means ${no}.`;
 }

@@ -5,9 +5,9 @@ import { EventEmitter, type CancellationToken, type Event } from "vscode";
 export interface Asked {
   type: number;
   message: string;
-  /** The yes, then the no. */
+  /** The titles of yes and no, in this order. */
   actions?: { title: string }[];
-  /** The folder that a call of this editor itself is about; absent where somebody else asks. */
+  /** The folder of a call that this editor itself has made; absent if somebody else asks. */
   own?: string;
   /** The parts of the question. A sidecar that is older than this extension leaves them out. */
   question?: { title: string; asker: string; detail: string; accept: string; decline: string; seconds: number };
@@ -17,19 +17,19 @@ export interface Asked {
 export interface Question {
   readonly id: string;
   readonly title: string;
-  /** What the asker calls itself, quoted; empty where it gives no name. */
+  /** The asker's name for itself, quoted; empty if it gives none. */
   readonly asker: string;
   readonly detail: string;
   readonly yes: string;
   readonly no: string;
-  /** How long it waits; undefined where the sidecar does not say. */
+  /** How long it waits; undefined if the sidecar does not say. */
   readonly seconds: number | undefined;
 }
 
 /** The title of the chosen action; null means no. */
 export type Chosen = { title: string } | null;
 
-/** What has only just come, or has just moved to another place, was not what a click was meant for. */
+/** A click cannot have been meant for a question that has only just appeared or moved. */
 const SETTLED_MS = 1000;
 
 export class WaitingQuestions {
@@ -39,13 +39,13 @@ export class WaitingQuestions {
   private last = 0;
   private changedAt = 0;
   readonly onDidChange: Event<undefined> = this.changes.event;
-  /** A yes that came too soon to be meant, and has not been taken. */
+  /** A yes that came too soon to be meant, and was not accepted. */
   readonly onHasty: Event<Question> = this.hasties.event;
 
   /** `now` in milliseconds. */
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Oldest first, so that a new one moves none. */
+  /** Oldest first, so that a new question moves no other. */
   get all(): readonly Question[] {
     return [...this.open.values()].map(({ question }) => question);
   }
@@ -86,7 +86,7 @@ export class WaitingQuestions {
     if (question !== undefined) this.close(id, { title: question.no });
   }
 
-  /** Nobody waits for answers any more. */
+  /** Ends all questions: no call waits for answers any more. */
   withdrawAll(): void {
     for (const id of [...this.open.keys()]) this.close(id, null);
   }

@@ -1,4 +1,4 @@
-// Results as an editor: a text that nobody saves, with find, folding, copying, and links to the hits.
+// Results in an editor: an unsaved text with find, folding, copying, and links to the hits.
 import * as vscode from "vscode";
 import { titleOf } from "../search/find";
 import { several } from "../search/place";
@@ -9,7 +9,7 @@ import type { VirtualTexts } from "../virtualText";
 import type { Kept } from "./shelf";
 import { LANGUAGE, textOfHits } from "./text";
 
-/** The hits may be some of those that are kept. */
+/** The hits may be a part of the kept ones. */
 export async function showAsEditor(
   texts: VirtualTexts,
   { asked, found }: Kept,

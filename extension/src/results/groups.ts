@@ -44,7 +44,7 @@ export function isFiltering(filter: Filter): boolean {
   return filter.language !== undefined || filter.folder !== undefined;
 }
 
-/** With this value of one part; undefined takes the part away. */
+/** The filter with this value for one part; undefined removes the part. */
 export function withChoice(filter: Filter, part: keyof Filter, value: string | undefined): Filter {
   const others: Filter = { ...filter };
   // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of two known names
@@ -61,7 +61,7 @@ export function languagesOf(hits: readonly PlacedHit[]): Choice[] {
   return counted(hits.flatMap((hit) => (hit.language === "" ? [] : [hit.language])));
 }
 
-/** Every folder at any depth that holds some but not all of the hits. */
+/** Every folder, at any depth, with some but not all of the hits. */
 export function foldersOf(hits: readonly PlacedHit[]): Choice[] {
   return counted(hits.flatMap(({ path }) => ancestors(path))).filter((choice) => choice.hits < hits.length);
 }

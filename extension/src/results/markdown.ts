@@ -4,7 +4,7 @@ import { countText, isFile, linesText, scoreOf } from "../search/row";
 import { visible } from "../shown";
 import type { PlacedHit } from "../sidecar";
 
-/** Names of languages as code fences want them, where they differ from the sidecar's. */
+/** Names of languages in code fences, where they differ from the sidecar's. */
 const FENCES: Readonly<Record<string, string>> = { shell: "sh", text: "", notebook: "python", dockerfile: "docker" };
 
 export function markdownOfHits(asked: Asked, hits: readonly PlacedHit[], notice?: string): string {

@@ -47,7 +47,7 @@ export function parentOf(node: Node): Node | undefined {
   return node.type === "file" ? undefined : node.parent;
 }
 
-/** The hit that a row belongs to; a file's first. */
+/** The hit to which a row belongs; for a file, its first hit. */
 export function hitOf(node: Node): PlacedHit | undefined {
   switch (node.type) {
     case "file":
@@ -61,7 +61,7 @@ export function hitOf(node: Node): PlacedHit | undefined {
   }
 }
 
-/** Every hit that the rows stand for, each once. */
+/** Every hit of these rows, each once. */
 export function hitsOf(nodes: readonly Node[]): PlacedHit[] {
   return [...new Set(nodes.flatMap((node) => (node.type === "file" ? node.group.hits : [hitOf(node)])))].filter(
     (hit) => hit !== undefined,
@@ -72,7 +72,7 @@ export function hasReasons(hit: PlacedHit): boolean {
   return reasonsOf(hit).length > 0;
 }
 
-/** The first telling line is the hit's own row. */
+/** The first telling line is not repeated: it is the hit's own row. */
 function furtherLines(node: HitNode): LineNode[] {
   return linesOf(node.hit)
     .slice(1)

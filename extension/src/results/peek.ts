@@ -1,9 +1,9 @@
-// One hit as a peek: shown in the middle of the file that somebody is in, which stays where it is.
+// One hit as a peek: shown inside the file that is open, which does not scroll.
 import * as vscode from "vscode";
 import { openHit, rangeOf, uriOf } from "../search/place";
 import type { PlacedHit } from "../sidecar";
 
-/** Where no file is open there is nothing to stay in, and the hit is opened. */
+/** If no file is open, the hit itself is opened. */
 export async function peekAt(hit: PlacedHit): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) return openHit(hit);

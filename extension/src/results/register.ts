@@ -18,7 +18,7 @@ import { tell } from "../tell";
 export function register({ sidecar, texts }: Features, shelf: Shelf): vscode.Disposable[] {
   const view = new ResultsView(sidecar, shelf);
   const history = new HistoryTree(shelf);
-  /** Of the row whose button it is, else of the chosen one. */
+  /** The row whose button was clicked, otherwise the selected one. */
   const about = (run: (node: Node) => Promise<void>) => async (node?: Node) => {
     const chosen = node ?? view.chosen;
     if (chosen === undefined) chooseFirst();

@@ -1,4 +1,4 @@
-// The results that are kept in view, and the searches of this workspace's past. Knows no editor.
+// The results that are kept in view, and this workspace's earlier searches. Does not use the editor's API.
 import { type Asked, type Found, sameAsked } from "../search/find";
 
 export interface Kept {
@@ -8,7 +8,7 @@ export interface Kept {
 
 export interface Past {
   asked: Asked;
-  /** How many there were; undefined: it failed or was not asked yet. */
+  /** The number of hits; undefined: the search failed or was not run yet. */
   results: number;
   /** Milliseconds since the epoch. */
   at: number;
@@ -26,7 +26,7 @@ export class Shelf {
   private kept: Kept | undefined;
   private readonly listeners = new Set<() => void>();
 
-  /** `save` is given everything that lasts at every change of it. */
+  /** `save` gets all lasting data after every change of it. */
   constructor(
     private lasting: Lasting,
     private readonly save: (lasting: Lasting) => void,
@@ -42,7 +42,7 @@ export class Shelf {
     return this.lasting.past;
   }
 
-  /** What somebody saved, latest first. */
+  /** The saved questions, latest first. */
   get saved(): readonly Asked[] {
     return this.lasting.saved;
   }
@@ -52,7 +52,7 @@ export class Shelf {
     this.changed();
   }
 
-  /** Notes a search that somebody made use of. */
+  /** Records a search of which the person has used a result. */
   note(asked: Asked, results: number): void {
     const others = this.history.filter((entry) => !sameAsked(entry.asked, asked));
     this.setPast([{ asked, results, at: this.now() }, ...others].slice(0, MOST_PAST));
@@ -72,7 +72,7 @@ export class Shelf {
     this.setLasting({ ...this.lasting, saved: others.length < this.saved.length ? others : [asked, ...others] });
   }
 
-  /** Returns what takes the listener away. */
+  /** Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

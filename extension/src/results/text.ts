@@ -26,7 +26,7 @@ function bodyOf({ hits }: FileGroup): string[] {
   return hits.filter((hit) => !isFile(hit)).flatMap((hit, at) => [...(at === 0 ? [] : [""]), ...linesFrom(hit)]);
 }
 
-/** A line that shows why has a colon behind its number, the others are around it. */
+/** A line that shows why the hit was found has a colon after its number; the others are its surroundings. */
 function linesFrom(hit: PlacedHit): string[] {
   const telling = new Set(linesOf(hit).map(({ line }) => line));
   const width = String(hit.endLine).length;

@@ -82,7 +82,7 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
 function hitItem({ hit }: HitNode): vscode.TreeItem {
   const first = linesOf(hit)[0];
   const text = first === undefined ? [inRow(nameOf(hit))] : first.pieces;
-  // In a narrow view only the beginning is to be seen: one number, and the text from a little before its first hit word.
+  // A narrow view shows only the beginning: one number, and the text from a little before its first hit word on.
   const label = highlighted(fromHitWord(text), `${first?.line ?? hit.startLine}  `);
   const expandable = linesOf(hit).length > 1 || hasReasons(hit);
   const { Collapsed, None } = vscode.TreeItemCollapsibleState;
@@ -116,7 +116,7 @@ function whyItem(hit: PlacedHit): vscode.TreeItem {
   return item;
 }
 
-/** In a narrow view only the beginning is to be seen, so the share comes before the words. */
+/** A narrow view shows only the beginning, so the share comes before the words. */
 function reasonItem({ reason: { says, share } }: ReasonNode): vscode.TreeItem {
   const item = new vscode.TreeItem(inRow(share === undefined ? says : `${share}  ${says}`));
   if (share === undefined) item.description = "counts against it";

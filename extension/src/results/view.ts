@@ -41,7 +41,7 @@ export class ResultsView implements vscode.Disposable {
     this.render();
   }
 
-  /** What the filter leaves. */
+  /** The hits that the filter leaves. */
   get hits(): PlacedHit[] {
     return filtered(this.shelf.results?.found.hits ?? [], this.filter);
   }
@@ -50,7 +50,7 @@ export class ResultsView implements vscode.Disposable {
     return this.view.selection;
   }
 
-  /** The row that is selected, or that was last: the editor forgets it when it fills the view anew. */
+  /** The row that is or was last selected, because the editor forgets it when it fills the view anew. */
   get chosen(): Node | undefined {
     return this.selection[0] ?? this.lastChosen;
   }
@@ -104,7 +104,7 @@ export class ResultsView implements vscode.Disposable {
     this.render();
   }
 
-  /** Unfolds why a hit was found, and goes there; of a file, its first hit. */
+  /** Unfolds and selects the reasons why a hit was found; for a file, those of its first hit. */
   async why(node: Node): Promise<void> {
     const hit = { file: () => childrenOf(node)[0], hit: () => node, line: () => parentOf(node) };
     const about = node.type in hit ? hit[node.type as keyof typeof hit]() : undefined;
@@ -137,7 +137,7 @@ export class ResultsView implements vscode.Disposable {
     const kept = this.shelf.results;
     const { hits } = this;
     this.tree.show(hits);
-    // The view takes no message in no other way.
+    // There is no other way to remove the view's message.
     this.view.message =
       kept === undefined ? (undefined as unknown as string) : messageFor(kept, hits.length, this.filter);
     const state = kept === undefined ? "none" : "some";
@@ -146,7 +146,7 @@ export class ResultsView implements vscode.Disposable {
   }
 }
 
-/** What is shown, how much of it, and what is amiss with it. */
+/** What is shown, how many hits, and in what way the answer is incomplete. */
 function messageFor({ asked, found }: Kept, shown: number, filter: Filter): string {
   if (found.hits.length === 0) {
     const { title, detail } = adviceForNothing(asked, found.reason);

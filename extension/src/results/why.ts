@@ -11,7 +11,7 @@ export interface Reason {
 const SHARE = /^(.*) \((\d+ %)\)$/;
 const AGAINST = / \(counts against it\)$/;
 
-/** Empty for a hit that came without them, such as one found by its likeness. */
+/** Empty for a hit without reasons, such as similar code. */
 export function reasonsOf({ why }: Pick<PlacedHit, "why">): Reason[] {
   return (why ?? []).map((reason) => {
     const [, says = reason.replace(AGAINST, ""), share] = SHARE.exec(reason) ?? [];

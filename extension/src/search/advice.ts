@@ -1,4 +1,4 @@
-// What to say, and what to offer, where there is nothing to show.
+// What to say and to offer when there is nothing to show.
 import { asFailure } from "../failure";
 import { isFiltered, understood } from "./filters";
 import { type Asked, takesFilters } from "./find";
@@ -53,13 +53,13 @@ export function adviceForError(error: unknown): Advice {
   return { ...known, detail: failure.message };
 }
 
-/** The command that helps, as the list of all commands calls it; empty where there is none. */
+/** The helping command's name in the command palette; empty if there is none. */
 export function whatHelps({ command }: Advice): string {
   if (command === undefined) return "";
   return command.id.startsWith("sidecar.") ? `Sidecar: ${command.title}` : command.title;
 }
 
-/** `step`: what the set-up is doing; undefined where nothing is set up. */
+/** `step`: what the set-up is doing; undefined if nothing is being set up. */
 export function adviceWhileStarting(step: string | undefined): Advice {
   const title = step === undefined ? "Sidecar is starting" : "Sidecar is being set up";
   const detail = "Your question is answered as soon as it runs.";

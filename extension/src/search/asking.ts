@@ -1,7 +1,7 @@
 // Asking while somebody types: waits for a pause, cancels what is superseded, and drops answers that come too late.
 
 export interface Clock {
-  /** Runs once after so many milliseconds, unless what it returns is called before. */
+  /** Runs once after so many milliseconds, unless the returned function is called before. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -29,7 +29,7 @@ export class Asking<Q, A> {
     private readonly clock: Clock = realClock,
   ) {}
 
-  /** Asks after a pause in which nothing else is wanted. */
+  /** Asks after a pause without another request. */
   soon(question: Q): void {
     this.stop();
     this.show({ state: "asking", question });
@@ -51,7 +51,7 @@ export class Asking<Q, A> {
     void this.run(question);
   }
 
-  /** Nothing is shown any more of what was asked before. */
+  /** Answers to earlier requests are not shown any more. */
   stop(): void {
     this.stopPause();
     this.running.abort();

@@ -1,4 +1,4 @@
-// What a filter that is being typed can become: languages of the index, kinds, folders of the workspace.
+// Completions of a filter that is being typed: languages of the index, kinds, folders of the workspace.
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import { KINDS, type Unfinished, filterText, finished, fitting } from "./filters";
@@ -7,15 +7,15 @@ import { countText } from "./row";
 export interface Completion {
   /** The filter with its value. */
   title: string;
-  /** How much it would leave; empty: not known. */
+  /** How much the filter would leave; empty: not known. */
   detail: string;
-  /** All of what is typed then. */
+  /** The whole input after the completion. */
   typed: string;
 }
 
 const MOST = 30;
 
-/** Empty where the value stands in full already, or nothing fits. */
+/** Empty if the value is complete already, or nothing fits. */
 export async function completionsOf(sidecar: Sidecar, part: Unfinished): Promise<Completion[]> {
   const counted = part.name === "lang" ? languagesOf(sidecar) : undefined;
   const values = counted !== undefined ? [...counted.keys()] : part.name === "kind" ? KINDS : await folders(part.value);
@@ -28,7 +28,7 @@ export async function completionsOf(sidecar: Sidecar, part: Unfinished): Promise
     }));
 }
 
-/** With the number of files of each, the most frequent first. */
+/** Languages with their numbers of files, the most frequent first. */
 function languagesOf({ statuses }: Sidecar): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { languages = {} } of statuses.values())
@@ -36,7 +36,7 @@ function languagesOf({ statuses }: Sidecar): Map<string, number> {
   return new Map([...counts].sort(([, one], [, other]) => other - one));
 }
 
-/** The folders beside and below what is typed so far, of every workspace folder. */
+/** The folders beside and below the typed path, in every workspace folder. */
 async function folders(typed: string): Promise<string[]> {
   const above = typed.includes("/") ? typed.slice(0, typed.lastIndexOf("/") + 1) : "";
   const roots = vscode.workspace.workspaceFolders ?? [];

@@ -1,10 +1,10 @@
-// The telling lines of a hit, as the sidecar took them apart, for places that can show marks in their own way.
+// The telling lines of a hit, in the pieces that the sidecar gives, for places that mark words in their own way.
 import type { ExcerptLine } from "../protocol.gen";
 import type { PlacedHit } from "../sidecar";
 import { visible } from "../shown";
 
 const PLAIN_WIDTH = 160;
-/** What stands before the first hit word is shown up to this length, else its last words. */
+/** Text before the first hit word is shown up to this length; of longer text, only the last words. */
 const BEFORE = 28;
 const LAST_WORDS = 16;
 /** The same for a row that may be narrow. */
@@ -16,12 +16,12 @@ export interface Highlighted {
   highlights: [number, number][];
 }
 
-/** At most two lines; of a hit without any (found by its likeness) the first two that are not blank. */
+/** At most two lines; for a hit without telling lines (similar code), the first two that are not blank. */
 export function linesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine">): ExcerptLine[] {
   return plainLinesOf(hit).map(({ line, pieces }) => ({ line, pieces: pieces.map(inOneLine) }));
 }
 
-/** A tab has no place in a row. */
+/** Replaces tabs, which a row cannot show. */
 function inOneLine(piece: string): string {
   return visible(piece.replaceAll("\t", " "));
 }
@@ -35,7 +35,7 @@ function plainLinesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine">)
     .slice(0, 2);
 }
 
-/** Every second piece is a hit word. `before` is put in front of them. */
+/** Every second piece is a hit word. `before` is put in front of the pieces. */
 export function highlighted(pieces: readonly string[], before = ""): Highlighted {
   let label = before;
   const highlights: [number, number][] = [];

@@ -1,23 +1,23 @@
-// What a person types among the words of a question: lang:, path:, kind: and "exact text". Knows no editor.
+// Filters among the words of a question: lang:, path:, kind: and "exact text". Does not use the editor's API.
 import { ICON_KINDS } from "./kinds";
 
 export type FilterName = "lang" | "path" | "kind";
 
 export interface Wanted {
-  /** The question without its filters; what is between quotation marks is a part of it. */
+  /** The question without its filters, but with the text between quotation marks. */
   text: string;
-  /** Each list: any of these; empty: all. `exact`: every one of them. */
+  /** Of each list, any value may match; empty: no filter. Of `exact`, all values must match. */
   languages: string[];
   paths: string[];
   kinds: string[];
   exact: string[];
 }
 
-/** A filter at the end of what is typed, whose value may still grow. */
+/** A filter at the end of the input, whose value may be incomplete. */
 export interface Unfinished {
   name: FilterName;
   value: string;
-  /** What stands before it. */
+  /** The input before it. */
   before: string;
 }
 
@@ -43,7 +43,7 @@ export function understood(typed: string): Wanted {
   };
 }
 
-/** The tool's parameters; none for a filter that is not there. */
+/** The tool's parameters, without those of absent filters. */
 export function parametersOf({ languages, paths, kinds, exact }: Wanted): Record<string, string[]> {
   return Object.fromEntries(
     Object.entries({ languages, paths, kinds, exact }).filter(([, values]) => values.length > 0),
@@ -62,7 +62,7 @@ export function unfinished(typed: string): Unfinished | undefined {
   return { name: name as FilterName, value: quoted ?? plain ?? "", before };
 }
 
-/** What is typed with the filter's value in full, ready for the next word. */
+/** The input with the filter's complete value, ready for the next word. */
 export function finished({ name, before }: Unfinished, value: string): string {
   return `${before}${filterText(name, value)} `;
 }
@@ -71,14 +71,14 @@ export function filterText(name: FilterName, value: string): string {
   return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
 }
 
-/** Values that begin as it does, or whose words do, without the one that it is already. */
+/** Values that begin with the typed text, or contain a word that does, except one equal to it. */
 export function fitting(values: readonly string[], typed: string): string[] {
   const start = typed.toLowerCase();
   if (values.some((value) => value.toLowerCase() === start)) return [];
   return values.filter((value) => value.toLowerCase().startsWith(start));
 }
 
-/** Kinds that the sidecar tells apart and a person would ask for. */
+/** The sidecar's kinds that a person would ask for. */
 export const KINDS: readonly string[] = ICON_KINDS.filter((kind) => kind !== "file");
 
 /** A folder means everything in it, a file itself; a name alone is one at any depth. */

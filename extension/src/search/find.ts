@@ -1,4 +1,4 @@
-// What can be searched for, each as one question that can be written down, and the request that answers it.
+// The kinds of searches, each as a question that can be stored, and the request that answers it.
 import type { CancellationToken } from "vscode";
 import type { PathMatches, SearchByPathParams, SearchHit } from "../protocol.gen";
 import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
@@ -9,12 +9,12 @@ import { type ModeId, modeOf, toolMode, usualMode } from "./modes";
 
 export type Subject = "code" | "docs" | "symbol" | "similar" | "path";
 
-/** Whether what is typed may hold lang:, path:, kind: and "exact text". */
+/** Whether the input may contain lang:, path:, kind: and "exact text". */
 export function takesFilters(subject: Subject): boolean {
   return subject !== "path" && subject !== "similar";
 }
 
-/** A place whose code is compared with other code; `endLine` is there for a selection. */
+/** A place whose code is compared with other code; a selection has `endLine`. */
 export interface Spot {
   workspace: string;
   path: string;
@@ -32,7 +32,7 @@ export interface Asked {
 
 export interface Found {
   hits: PlacedHit[];
-  /** How many there are in all, where that is more. */
+  /** The total number of hits, if there are more. */
   available?: number;
   /** Why the answer is partial or stale. */
   notice?: string;
@@ -51,7 +51,7 @@ export function find(sidecar: Sidecar, asked: Asked, token: CancellationToken): 
   return search(sidecar, asked, token);
 }
 
-/** Where the model fails, words answer and say so. */
+/** If the model fails, words answer, and the notice says so. */
 async function search(sidecar: Sidecar, asked: Asked, token: CancellationToken): Promise<Found> {
   const isByMode = asked.subject === "code" && asked.mode !== "docs";
   const wanted = isByMode ? toolMode(asked.mode) : usualMode(sidecar);
@@ -142,7 +142,7 @@ export function patternOf(text: string): { pattern: string; fuzzy?: boolean } {
   return { pattern: typed.includes("/") ? typed : `**/${typed}` };
 }
 
-/** How a question is asked, in a few words; empty where there is but one way. */
+/** How a question is asked, in a few words; empty if there is only one way. */
 export function manner({ subject, mode }: Asked): string {
   if (subject === "code") return modeOf(mode).title;
   return { docs: "documentation", symbol: "symbols", similar: "", path: "" }[subject];

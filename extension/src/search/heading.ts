@@ -1,4 +1,4 @@
-// What stands around the rows of the palette: title with the count, the notice, buttons. None of it covers a row.
+// What surrounds the rows of the palette: title with the count, notice, buttons. None of it covers a row.
 import * as vscode from "vscode";
 import { fromSidecar } from "../shown";
 import type { Found, Subject } from "./find";
@@ -6,7 +6,7 @@ import { AS_EDITOR, SAVE, SAVED } from "./items";
 import { MODES, type Mode } from "./modes";
 import { summaryOf } from "./row";
 
-/** Newer than the oldest editor that is served, which passes it over. */
+/** Newer than the oldest supported editor, which ignores it. */
 export interface ToggleButton extends vscode.QuickInputButton {
   mode: Mode;
   toggle: { checked: boolean };
@@ -18,7 +18,7 @@ interface Heading {
   mode: Mode;
   /** Whether the question is among the saved ones. */
   saved: boolean;
-  /** The answer whose rows are there, if they are one. */
+  /** The answer whose rows are shown, if any. */
   found: Found | undefined;
 }
 
@@ -27,7 +27,7 @@ export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Hea
   const notice = found?.notice === undefined ? undefined : fromSidecar(found.notice).text;
   const isCode = subject === "code";
   const parts = [isCode ? `${title}: ${mode.title}` : title, found === undefined ? undefined : summaryOf(found)];
-  // Newer than the oldest editor that is served: a line below the input. Without it the notice follows the count.
+  // A line below the input, newer than the oldest supported editor. Without it, the notice follows the count.
   if ("prompt" in list) Object.assign(list, { prompt: notice });
   else parts.push(notice);
   list.title = parts.filter((part) => part !== undefined).join("  ·  ");

@@ -1,4 +1,4 @@
-// The rows of the palette: hits, earlier searches, and what to do where there are none.
+// The rows of the palette: hits, earlier searches, and advice if there are none.
 import * as vscode from "vscode";
 import type { PlacedHit } from "../sidecar";
 import type { Past } from "../results/shelf";
@@ -15,7 +15,7 @@ export interface Item extends vscode.QuickPickItem {
   hit?: PlacedHit;
   command?: string;
   past?: Asked;
-  /** What accepting it puts into the input. */
+  /** The text that accepting the row puts into the input. */
   typed?: string;
 }
 
@@ -65,7 +65,7 @@ function hitItem(hit: PlacedHit, subject: Subject, narrowed: boolean): Item {
     hit,
   };
   if (!isFile(hit)) return { label, detail, ...item };
-  // `resourceUri` is newer than the oldest editor that is served; where it is known, the row has the file's own icon.
+  // `resourceUri` is newer than the oldest supported editor. Where it is known, the row has the file's own icon.
   const icon = { iconPath: vscode.ThemeIcon.File, resourceUri: uriOf(hit) };
   return { ...item, ...icon, label: subject === "path" ? inRow(hit.names[0] ?? hit.path) : label };
 }

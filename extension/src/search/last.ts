@@ -1,4 +1,4 @@
-// What was typed last into the palette, for each thing that is searched for.
+// The last input of the palette, for each kind of search.
 import type { Subject } from "./find";
 
 export type Typed = Partial<Record<Subject, string>>;
@@ -17,7 +17,7 @@ export class LastTyped {
     this.typed = { ...this.typed, [subject]: typed };
   }
 
-  /** So that a later session knows it too. */
+  /** Stores it for later sessions. */
   keep(): void {
     this.save(this.typed);
   }

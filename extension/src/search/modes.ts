@@ -1,4 +1,4 @@
-// The ways of searching that a person switches between, and what each asks of the sidecar.
+// The ways of searching between which a person switches, and the parameters of each.
 
 import type { Sidecar } from "../sidecar";
 
@@ -27,7 +27,7 @@ export const MODES: readonly Mode[] = [
 
 const TOOL_MODES = { hybrid: "hybrid", words: "fts", meaning: "vector", docs: "hybrid" } as const;
 
-/** Where nobody has said how: by words and meaning, or by meaning alone where the setting turns the former off. */
+/** The default: by words and meaning, or by meaning alone if the setting turns hybrid search off. */
 export function usualMode({ statuses }: Pick<Sidecar, "statuses">): "hybrid" | "vector" {
   const enabled = [...statuses.values()].map((status) => status.hybridSearch?.enabled);
   return enabled.length > 0 && enabled.every((answer) => answer === false) ? "vector" : "hybrid";
@@ -37,7 +37,7 @@ export function toolMode(id: ModeId): "hybrid" | "fts" | "vector" {
   return TOOL_MODES[id];
 }
 
-/** Any text, such as one that was remembered, as a mode. */
+/** Converts any text, such as a stored one, to a mode. */
 export function modeOf(id: string | undefined): Mode {
   return MODES.find((mode) => mode.id === id) ?? HYBRID;
 }

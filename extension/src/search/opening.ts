@@ -1,4 +1,4 @@
-// What a palette is opened with, and what it needs of its surroundings.
+// The values with which a palette is opened, and what it needs from its surroundings.
 import type { Shelf } from "../results/shelf";
 import type { Sidecar } from "../sidecar";
 import type { Asked, Found, Spot, Subject } from "./find";
@@ -9,7 +9,7 @@ export interface Opening {
   title: string;
   placeholder: string;
   query: string;
-  /** The query is a beginning, to be typed on; else it stands there selected. */
+  /** The query is a beginning, to which the person adds; otherwise it is selected. */
   begun?: boolean;
   spot?: Spot;
   mode: ModeId;
@@ -23,6 +23,6 @@ export interface Surroundings {
   showAsEditor: (asked: Asked, found: Found) => Promise<void>;
   typed: (typed: string) => void;
   closed: () => void;
-  /** Settles when the editor has told everything that happened in it before this was called. */
+  /** Settles when the editor has reported everything that happened before this call. */
   heard: () => Promise<void>;
 }

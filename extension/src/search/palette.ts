@@ -1,4 +1,4 @@
-// The search palette: one list that answers while somebody types, and shows in the editor what is moved over.
+// The search palette: a list that answers while somebody types, and previews the active row in the editor.
 import * as vscode from "vscode";
 import type { PlacedHit } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
@@ -38,9 +38,9 @@ export class Palette implements vscode.Disposable {
   private readonly asking: Asking<Asked, Found>;
   private mode: Mode;
   private answered: { asked: Asked; found: Found } | undefined;
-  /** The row that is active without anybody having moved since. */
+  /** The row that is active although nobody has moved to it. */
   private resting: Item | undefined;
-  /** How often what is typed has changed. */
+  /** How often the input has changed. */
   private typings = 0;
   /** `typings` when somebody last moved to a row. Who has typed on since means no row of the answer before. */
   private movedAt = -1;
@@ -60,9 +60,9 @@ export class Palette implements vscode.Disposable {
     this.list.placeholder = opening.placeholder;
     this.list.value = this.isNarrowing || opening.begun === true ? "" : opening.query;
     this.list.matchOnDescription = this.isNarrowing;
-    // Where one word is typed, the editor itself marks it in the match.
+    // If a single word is typed, the editor itself marks it in the match.
     this.list.matchOnDetail = true;
-    // Rows stay in the order of the answer; the editor would put those first whose label has what is typed.
+    // Rows keep the order of the answer; the editor would put rows first whose label contains the input.
     Object.assign(this.list, { sortByLabel: false });
     this.list.onDidChangeValue(() => this.typed());
     this.list.onDidChangeActive(([item]) => void this.movedTo(item));
@@ -75,12 +75,12 @@ export class Palette implements vscode.Disposable {
   open(): void {
     this.dress();
     this.list.show();
-    // What is there when the list is shown is selected, and gone with the next key.
+    // The text in the input when the list is shown is selected, and the next key replaces it.
     if (this.opening.begun === true) this.list.value = this.opening.query;
     this.askNow();
   }
 
-  /** Keeps the question of the list for later, or no longer. */
+  /** Saves the list's question, or forgets it. */
   save(): void {
     if (this.asked.query === "" || this.isNarrowing) return;
     this.around.shelf.toggleSaved(this.asked);
@@ -103,7 +103,7 @@ export class Palette implements vscode.Disposable {
     this.leaveWith(this.around.showAsEditor);
   }
 
-  /** In the file that was there before, at its cursor. */
+  /** Opens it in the file that was there before, at its cursor. */
   peek(item = this.list.activeItems[0]): void {
     const hit = item?.hit;
     if (hit !== undefined) void this.leave(true, hit.path, () => peekAt(hit));
@@ -115,7 +115,7 @@ export class Palette implements vscode.Disposable {
     this.list.dispose();
   }
 
-  /** What is typed narrows one answer down, and asks nothing. */
+  /** The input filters one answer, and sends no request. */
   private get isNarrowing(): boolean {
     return this.opening.subject === "similar";
   }
@@ -155,7 +155,7 @@ export class Palette implements vscode.Disposable {
     else this.asking.soon(this.asked);
   }
 
-  /** Filters alone ask nothing yet. */
+  /** Filters alone send no request. */
   private get isQuestion(): boolean {
     const { query } = this.asked;
     return (takesFilters(this.opening.subject) ? understood(query).text : query) !== "";
@@ -176,7 +176,7 @@ export class Palette implements vscode.Disposable {
     this.putAside(pastItems(this.around.shelf.history, this.around.shelf.saved, this.opening.subject));
   }
 
-  /** Rows that are no answer. */
+  /** Shows rows that are no answer. */
   private putAside(items: readonly Item[]): void {
     this.answered = undefined;
     this.dress();

@@ -16,7 +16,7 @@ export function rangeOf({ startLine, endLine }: Pick<PlacedHit, "startLine" | "e
   return new vscode.Range(startLine - 1, 0, Math.max(startLine, endLine) - 1, Number.MAX_SAFE_INTEGER);
 }
 
-/** The cursor is put at the start of the range; `line` says another place in it. */
+/** Puts the cursor at the start of the range, or at `line` in it. */
 export function startOf(hit: Where, line?: number): vscode.Range {
   const position = new vscode.Position((line ?? hit.startLine) - 1, 0);
   return new vscode.Range(position, position);

@@ -23,13 +23,13 @@ export class Preview implements vscode.Disposable {
   private shown: vscode.TextEditor | undefined;
   private touchedBefore = false;
 
-  /** The latest wins: what is asked for meanwhile is passed over. */
+  /** The latest request counts; those in between are skipped. */
   show(hit: PlacedHit): void {
     this.wanted = hit;
     this.last = this.last.then(() => (this.wanted === hit ? this.open(hit) : undefined));
   }
 
-  /** Whether a hit was shown, so that there is something to put back. */
+  /** Whether a hit was shown, so that the former place has to be restored. */
   get used(): boolean {
     return this.shown !== undefined;
   }
@@ -68,7 +68,7 @@ export class Preview implements vscode.Disposable {
       this.shown = editor;
       this.touchedBefore ||= editor.document === this.before?.document;
       editor.setDecorations(this.decoration, [rangeOf(hit)]);
-      // The list covers the upper half; what it shows of the hit is to be seen below it.
+      // The list covers the upper half, so the hit is shown below it.
       const telling = linesOf(hit)[0]?.line;
       editor.revealRange(startOf(hit, telling), vscode.TextEditorRevealType.InCenter);
     } catch {
@@ -76,7 +76,7 @@ export class Preview implements vscode.Disposable {
     }
   }
 
-  /** Nobody has gone on to another file meanwhile. */
+  /** Whether the person has not gone to another file meanwhile. */
   private isStillShown(): boolean {
     const active = vscode.window.activeTextEditor?.document;
     return active === undefined || active === this.shown?.document;
@@ -87,7 +87,7 @@ export class Preview implements vscode.Disposable {
     if (before === undefined || selections === undefined) return;
     const options = { viewColumn: before.viewColumn ?? vscode.ViewColumn.Active, preserveFocus: true };
     const editor = await vscode.window.showTextDocument(before.document, options);
-    // The editor itself knows where the file was scrolled to, unless a hit in it was shown.
+    // The editor itself knows how far the file was scrolled, unless a hit in it was shown.
     if (!this.touchedBefore) return;
     editor.selections = selections;
     if (visible !== undefined) scrollTo(editor, visible);

@@ -1,4 +1,4 @@
-// The commands that search, and what of searching lasts: the way of searching, the results in view, the history.
+// The commands that search, and the lasting state of searches: the mode, the results in view, the history.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { register as registerResults } from "../results/register";
@@ -46,7 +46,7 @@ export function register(features: Features): vscode.Disposable[] {
         typed: (typed) => last.note(opening.subject, typed),
         closed: () => {
           last.keep();
-          // One that was opened over it has taken its place.
+          // Another palette was opened and has replaced it.
           if (palette !== opened) return;
           palette = undefined;
           void vscode.commands.executeCommand("setContext", OPEN, false);
@@ -81,7 +81,7 @@ export function register(features: Features): vscode.Disposable[] {
   ];
 }
 
-/** For keys; each is about the palette that is open. */
+/** The commands of keys; each acts on the open palette. */
 function paletteCommands(open: () => Palette | undefined): vscode.Disposable[] {
   const does = ["save", "nextMode", "openToSide", "peek", "keep", "showAsEditor"] as const;
   return does.map((name) => vscode.commands.registerCommand(`sidecar.palette.${name}`, () => open()?.[name]()));
@@ -112,14 +112,14 @@ const PATH = {
   placeholder: "A part of the path, or a pattern: src/**/*.py",
 } as const;
 
-/** A question about one folder is begun with it. The workspace's own folder needs no filter. */
+/** The filter with which a question about a folder begins. The workspace's own folder needs none. */
 function beginningIn(sidecar: Sidecar, folder: vscode.Uri | undefined): Pick<Opening, "query" | "begun"> {
   const root = folder === undefined ? undefined : sidecar.workspaceOf(folder);
   const path = folder === undefined || root === undefined ? "" : folder.path.slice(root.uri.path.length + 1);
   return { query: path === "" ? "" : `${filterText("path", path)} `, begun: true };
 }
 
-/** Other commands may hand over a query. Menus hand over other things, which count as none. */
+/** Other commands may pass a query. Menus pass other values, which are ignored. */
 function textOf(given: unknown): string | undefined {
   return typeof given === "string" ? given : undefined;
 }

@@ -27,7 +27,7 @@ export function rowOf(hit: PlacedHit, several = false): Row {
   };
 }
 
-/** Both lines are to be seen: a short one leaves its space to the other. */
+/** Both lines must be visible: a short one leaves its space to the other. */
 function matchOf(hit: PlacedHit): string {
   const lines = linesOf(hit).map(({ pieces }) => pieces);
   const lengths = lines.map((pieces) => pieces.join("").length);
@@ -55,7 +55,7 @@ export function scoreOf(hit: Pick<PlacedHit, "score">): string {
   return hit.score.toFixed(2);
 }
 
-/** How many there are, of how many, and how long it took. */
+/** The number shown, the total, and the time that it took. */
 export function summaryOf({ hits, available, tookMs }: Pick<Found, "hits" | "available" | "tookMs">): string {
   const count = available === undefined ? countText(hits.length) : `${hits.length} of ${counted(available, "result")}`;
   return tookMs === undefined ? count : `${count} in ${Math.max(1, Math.round(tookMs))} ms`;

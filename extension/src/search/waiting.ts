@@ -1,4 +1,4 @@
-// A question that is asked before the sidecar runs: what there is to say until it is answered.
+// A question that is asked before the sidecar runs: what is said until it is answered.
 import { withToken } from "../cancellation";
 import type { Sidecar } from "../sidecar";
 import { type Advice, adviceWhileStarting } from "./advice";
@@ -8,7 +8,7 @@ interface Starting extends Pick<Sidecar, "state" | "step"> {
   onDidChangeState(listener: () => void): { dispose(): void };
 }
 
-/** As `find`; while the sidecar starts, tells so. */
+/** Like `find`; says so while the sidecar is starting. */
 export function findOrTell(
   sidecar: Sidecar,
   asked: Asked,
@@ -19,7 +19,7 @@ export function findOrTell(
   return whileStarting(sidecar, signal, tell, work);
 }
 
-/** Does `work`; while the sidecar starts, tells so, and again with each step of its set-up. */
+/** Does `work`. While the sidecar is starting, says so, and again at each step of its set-up. */
 export async function whileStarting<T>(
   sidecar: Starting,
   signal: AbortSignal,

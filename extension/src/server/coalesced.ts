@@ -1,4 +1,4 @@
-// Runs one piece of work at a time; requests that come meanwhile are merged into one more run.
+// Runs one piece of work at a time. Requests that come meanwhile are merged into one more run.
 
 export class Coalesced {
   private running: Promise<void> | undefined;

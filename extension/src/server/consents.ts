@@ -7,7 +7,7 @@ const INFORMATION = 3;
 export class Consents {
   private readonly given: string[] = [];
 
-  /** While the work lasts, the question about this folder (a path) is answered. */
+  /** During the work, the question about this folder (a path) is answered with yes. */
   async during<T>(folder: string, work: () => Promise<T>): Promise<T> {
     this.given.push(folder);
     try {
@@ -17,7 +17,7 @@ export class Consents {
     }
   }
 
-  /** Never by the words of the question: those tell what an agent calls itself. */
+  /** Never decided by the words of the question, because they contain an agent's name for itself. */
   answerTo(asked: Asked): { title: string } | undefined {
     const { type, own } = asked;
     if (type !== INFORMATION || own === undefined || !this.given.includes(own)) return undefined;

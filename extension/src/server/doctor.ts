@@ -1,4 +1,4 @@
-// `Sidecar: Doctor`: what the editor knows, and what `sidecar doctor` says, as one text to read or to send along.
+// `Sidecar: Doctor`: what the editor knows, and what `sidecar doctor` says, as one text to read or to send.
 import * as vscode from "vscode";
 import { asFailure } from "../failure";
 import type { Features } from "../features";

@@ -4,35 +4,35 @@ import { Coalesced } from "./coalesced";
 import { Failure, asFailure } from "../failure";
 import type { State } from "../sidecar";
 
-/** What of the editor's own token is used here. */
+/** The part of the editor's token that is used here. */
 export interface Token {
   readonly isCancellationRequested: boolean;
 }
 
-/** What stands for an answer where the sidecar ended before it gave one. */
+/** The result of a call if the sidecar ended before it answered. */
 const LOST = Symbol("lost");
 
-/** A sidecar that answers. `ended` settles when it is gone, whoever ended it. */
+/** A sidecar that answers. `ended` settles when it has ended, for whatever reason. */
 export interface Connection {
   readonly ended: Promise<void>;
   request(method: string, params: object, token?: Token): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** One that ended by itself is started again by itself, unless it has ended so shortly before. */
+/** A sidecar that ends by itself is restarted, unless another one ended within this time before. */
 const STEADY_MS = 60_000;
 
 export interface Surroundings {
-  /** Why there should be no sidecar now (`NO_FOLDER`, `NOT_TRUSTED`); undefined where there should. */
+  /** Why there should be no sidecar now (`NO_FOLDER`, `NOT_TRUSTED`); undefined if there should be one. */
   reasonToRest(): Failure | undefined;
-  /** Rejects with the code `NOT_SET_UP` where somebody does not want it yet, which is no failure. */
+  /** Rejects with the code `NOT_SET_UP` if the person does not want the set-up yet, which is no failure. */
   connect(): Promise<Connection>;
   changed(state: State): void;
-  /** It ended and nobody had asked it to, again so soon that it is not started by itself. */
+  /** It ended unexpectedly, for the second time so soon that it is not restarted. */
   crashed(): void;
-  /** Whether a call changes nothing, so that it can be made again however far it got. */
+  /** Whether a call changes nothing, so that it can be repeated however far it got. */
   changesNothing(method: string): boolean;
-  /** In milliseconds; from when does not matter. */
+  /** The time in milliseconds, from any fixed moment. */
   now(): number;
 }
 
@@ -53,7 +53,7 @@ export class Life {
   }
 
   restart(): Promise<void> {
-    // At once, so that whoever calls now waits for the new one.
+    // At once, so that calls from now on wait for the new one.
     if (!this.disposed && this.surroundings.reasonToRest() === undefined) this.become("starting");
     return this.restarts.run();
   }

@@ -1,4 +1,4 @@
-// Which program is the sidecar, and what it is started with.
+// The sidecar's program, its arguments and its environment.
 
 export interface Program {
   command: string;
@@ -7,7 +7,7 @@ export interface Program {
   env: Record<string, string>;
 }
 
-/** What VS Code's own environment must not do to a Python program. */
+/** Variables of VS Code's own environment that a Python program must not get. */
 const WITHOUT = ["PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV", "ELECTRON_RUN_AS_NODE"];
 
 export function environmentFor(program: Program, own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

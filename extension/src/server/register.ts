@@ -18,7 +18,7 @@ export function register(features: Features): vscode.Disposable[] {
   ];
 }
 
-/** `restart` is asked for by the button only: a program that ends at once would be started for ever. */
+/** Only the button calls `restart`: a program that ends at once would otherwise be restarted for ever. */
 export async function offerRestart(message: Sentence, log: Log, restart: () => Promise<void>): Promise<void> {
   const chosen = await tell.error(message, "Restart", "Show Log");
   if (chosen === "Restart") await restart();

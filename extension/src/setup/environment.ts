@@ -15,7 +15,7 @@ export interface Wheel {
   sha256: string;
   /** A list of everything that it needs, each with its version and the hashes of its files. */
   requirements: string;
-  /** What is fetched, and what is on disk then, in megabytes. */
+  /** Megabytes that are downloaded, and that are then on disk. */
   megabytes: { fetched: number; installed: number };
 }
 
@@ -26,10 +26,10 @@ export interface Report {
 }
 
 export interface Parts {
-  /** The folder that is the extension's to keep. */
+  /** The extension's storage folder. */
   storage: string;
   wheel: Wheel;
-  /** The setting `sidecar.python`: another one, another environment. */
+  /** The setting `sidecar.python`. Each value has an environment of its own. */
   wanted: string;
   platform: NodeJS.Platform;
   run: Run;
@@ -80,7 +80,7 @@ export class Environment {
     }
   }
 
-  /** Whether there is a Python to make it with. Rejects with `SetUpProblem`. */
+  /** Checks that there is a Python to make it with. Rejects with `SetUpProblem`. */
   async checkPython(): Promise<void> {
     await this.parts.findPython();
   }
@@ -124,7 +124,7 @@ export class Environment {
     const exact = ["-r", wheel.requirements, `${pathToFileURL(wheel.file).href}#sha256=${wheel.sha256}`];
     const installed = await run(this.inside("python"), [...PIP, ...exact], { onLine, signal: report.signal });
     if (installed.status !== 0) throw this.failed(installed.output);
-    // Nothing is installed into it any more.
+    // Nothing will be installed into it any more.
     await run(this.inside("python"), WITHOUT_PIP, heard);
     await writeFile(join(this.folder, COMPLETE), `${wheel.sha256}\nPython ${python.version}\n`);
   }

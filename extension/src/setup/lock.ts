@@ -37,7 +37,7 @@ async function taken(folder: string): Promise<boolean> {
 }
 
 async function ownerLives(folder: string): Promise<boolean> {
-  // A folder without an owner was made this moment, or its maker died in between: one more look tells.
+  // A folder without an owner was made just now, or its maker died in between; a second look decides.
   let owner = await readFile(join(folder, "owner"), "utf8").catch(() => undefined);
   if (owner === undefined) {
     await pause(LOOK_MS);

@@ -1,4 +1,4 @@
-// Whether a shell finds a program by its bare name.
+// Checks whether a shell finds a program by its bare name.
 import { access, constants } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 

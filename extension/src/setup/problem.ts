@@ -1,4 +1,4 @@
-// What can hinder the set-up, said so that a person knows what to do next.
+// Problems of the set-up, in words that tell a person what to do next.
 
 export type Kind =
   "no-python" | "old-python" | "no-venv" | "network" | "disk" | "install" | "cancelled" | "not-agreed" | "no-program";
@@ -13,7 +13,7 @@ export class SetUpProblem extends Error {
     this.name = "SetUpProblem";
   }
 
-  /** It is what the person wants, so nothing is wrong. */
+  /** The person has decided this, so it is no fault. */
   get isChoice(): boolean {
     return this.kind === "cancelled" || this.kind === "not-agreed";
   }
@@ -43,7 +43,7 @@ const NOTHING_FOUND = "from versions: none";
 const SOMETHING_FETCHED = /^\s*(Downloading|Using cached) /m;
 const NONE_MATCHES = /No matching distribution found for (\S+)/;
 
-/** What pip's output tells of its failure. */
+/** The problem that pip's output describes. */
 export function pipProblem(output: string): SetUpProblem {
   if (DISK.test(output))
     return new SetUpProblem("disk", "The disk is full: the private environment needs about 300 MB. Free some space.");

@@ -1,4 +1,4 @@
-// Where this window's sidecar is: one's own, or that of the private environment, which is made when it is missing.
+// The place of this window's sidecar: the person's own, or that of the private environment, which is made if missing.
 import { access, constants } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
@@ -27,11 +27,11 @@ export class Programs {
     private readonly extension: vscode.ExtensionContext,
     private readonly log: Log,
     private readonly again: () => void,
-    /** Hears what the set-up is doing; undefined: it is over. */
+    /** Called with what the set-up is doing; undefined: it is over. */
     private readonly step: (message: string | undefined) => void,
   ) {}
 
-  /** Rejects with `SetUpProblem`, which has then been shown to the person. */
+  /** Rejects with a `SetUpProblem` that has already been shown to the person. */
   async find(): Promise<Program> {
     try {
       return await this.locate();
@@ -91,7 +91,7 @@ export class Programs {
     });
   }
 
-  /** What it fetches is said before it is fetched; meanwhile nothing runs. */
+  /** Says what it will download before it does so; until then nothing runs. */
   private async makeIfAgreed(environment: Environment): Promise<void> {
     if (!this.agreed) {
       await environment.checkPython();
@@ -158,7 +158,7 @@ function variables() {
 }
 
 async function checkRuns(path: string): Promise<void> {
-  // A bare name is looked up in PATH by whoever starts it.
+  // Whoever starts it looks a bare name up in PATH.
   if (!isAbsolute(path) && !/[/\\]/.test(path)) return;
   const problem = (what: string): SetUpProblem =>
     new SetUpProblem("no-program", `${path} (setting sidecar.path) ${what}`);

@@ -10,7 +10,7 @@ export class PipProgress {
   /** `whole`: how much there is to fetch, in megabytes. */
   constructor(private readonly whole: number) {}
 
-  /** What a line of pip's means to somebody who waits; undefined: nothing new. */
+  /** The progress that a line of pip's shows; undefined: none. */
   heard(line: string): string | undefined {
     if (line.startsWith(INSTALLING)) return "Installing what was fetched…";
     const [, name, size, unit = ""] = FETCHING.exec(line) ?? [];

@@ -1,4 +1,4 @@
-// Which Python makes the private environment: the setting's, the Python extension's, else one of PATH.
+// The Python that makes the private environment: the setting's, the Python extension's, otherwise one in PATH.
 import { SetUpProblem } from "./problem";
 import type { Run } from "./run";
 
@@ -35,7 +35,7 @@ async function look(run: Run, command: string): Promise<Seen | undefined> {
 }
 
 export interface Wishes {
-  /** The setting; empty: none. No other is tried beside it. */
+  /** The setting; empty: not set. If it is set, no other is tried. */
   setting: string;
   /** What the Python extension has selected, if it is there. */
   selected: () => Promise<string | undefined>;

@@ -1,4 +1,4 @@
-// The Python that somebody has selected for this folder, if the Python extension is there and answers in time.
+// The Python that is selected for this folder, if the Python extension is installed and answers in time.
 import * as vscode from "vscode";
 
 interface PythonApi {

@@ -6,7 +6,7 @@ import { noteStorage, removeEverything } from "./removal";
 
 export function register(features: Features): vscode.Disposable[] {
   const { extension, sidecar, programs, log } = features;
-  // Without a process that all share, other programs' agents are neither listed nor asked about here.
+  // Without a shared process, agents of other programs are not listed here, and their questions do not come here.
   void vscode.commands.executeCommand("setContext", "sidecar.alone", process.platform === "win32");
   noteStorage(extension).catch((error: unknown) => log.debug(String(error)));
   return [

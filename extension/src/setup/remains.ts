@@ -5,7 +5,7 @@ import { readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** The folders that sidecar makes in its data folder; whatever else lies there is somebody else's. */
+/** The folders that sidecar makes in its data folder; anything else there belongs to somebody else. */
 const OWN = ["indexes", "vectors", "run", "logs", "models", "serve"];
 
 /** Beside the extension, with the folder that the editor gave it to keep things in: for the script that knows no editor. */
@@ -20,12 +20,12 @@ export function dataFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform, ho
   return join(isSet(XDG_DATA_HOME) ? XDG_DATA_HOME : join(home, ".local/share"), "sidecar");
 }
 
-/** An empty variable is none. */
+/** An empty variable counts as not set. */
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }
 
-/** Ends the process that editors, agents and shells share. Never rejects: where there is none, that is well. */
+/** Ends the process that editors, agents and shells share, if it runs. Never rejects. */
 export function endDaemon(program: string, env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((settle) => {
     execFile(program, ["daemon", "stop"], { env, timeout: 30_000, windowsHide: true }, () => settle());

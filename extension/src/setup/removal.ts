@@ -56,7 +56,7 @@ function whatStays(data: string | undefined): Sentence[] {
   ];
 }
 
-/** Leaves word for the script that runs after the extension has been uninstalled, and knows nothing of the editor. */
+/** Writes what the uninstall script needs, which runs later and cannot use the editor's API. */
 export async function noteStorage({ extensionPath, globalStorageUri }: vscode.ExtensionContext): Promise<void> {
   await writeFile(join(extensionPath, STORAGE_NOTE), JSON.stringify({ storage: globalStorageUri.fsPath }));
 }

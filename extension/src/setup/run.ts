@@ -1,4 +1,4 @@
-// Runs a program to its end and hears its lines.
+// Runs a program to its end and passes on its lines.
 import { spawn } from "node:child_process";
 
 export interface Ran {
@@ -15,7 +15,7 @@ export interface RunOptions {
 
 export type Run = (command: string, args: readonly string[], options?: RunOptions) => Promise<Ran>;
 
-/** Never rejects. A signal that is raised ends the program. */
+/** Never rejects. Aborting the signal ends the program. */
 export const run: Run = (command, args, options = {}) =>
   new Promise((settle) => {
     let output = "";

@@ -1,8 +1,8 @@
-// Asks anew for what may come later, when nothing tells that it has come: soon at first, then less often, then no more.
+// Repeats requests for things that may come later without an event: soon at first, then less often, then no more.
 
 const WAITS_MS = [500, 1000, 2000, 4000, 8000, 16_000, 32_000];
 
-/** Runs something after a time, unless what is returned is called before. */
+/** Runs something after a time, unless the returned function is called before. */
 export type Later = (run: () => void, milliseconds: number) => () => void;
 
 export class Again {
@@ -14,7 +14,7 @@ export class Again {
     private readonly later: Later,
   ) {}
 
-  /** This one has nothing yet. */
+  /** Notes that this one has nothing yet. */
   missing(name: string): void {
     const tries = this.tries.get(name) ?? 0;
     const wait = WAITS_MS[tries];
@@ -27,7 +27,7 @@ export class Again {
     this.waiting.set(name, stop);
   }
 
-  /** This one has come or is no longer wanted; without a name, all of them. */
+  /** Stops requests for this one, which has come or is not needed any more; without a name, for all. */
   forget(name?: string): void {
     for (const one of name === undefined ? [...this.tries.keys()] : [name]) {
       this.waiting.get(one)?.();

@@ -1,4 +1,4 @@
-// "Similar code" where code is: as a code action, and above definitions where somebody has asked for it.
+// "Similar code" as a code action, and above definitions if the person has switched that on.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { Spot } from "../search/find";
@@ -32,7 +32,7 @@ export function register({ sidecar }: Features): vscode.Disposable[] {
 class SimilarActions implements vscode.CodeActionProvider {
   constructor(private readonly sidecar: Sidecar) {}
 
-  /** Only for somebody who asks for actions: otherwise a bulb would stand beside every line. */
+  /** Only when the person asks for actions; otherwise a light bulb would be shown beside every line. */
   provideCodeActions(
     document: vscode.TextDocument,
     range: vscode.Range,
@@ -50,7 +50,7 @@ class SimilarActions implements vscode.CodeActionProvider {
 class SimilarLenses implements vscode.CodeLensProvider, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.changes.event;
-  /** A language's extension may begin long after the file is on screen, and no event tells that it does. */
+  /** A language's extension may start long after the file is shown, and no event reports that. */
   private readonly again = new Again(
     () => this.changes.fire(),
     (run, milliseconds) => {
@@ -67,7 +67,7 @@ class SimilarLenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.changes.fire();
   }
 
-  /** The definitions are those of the language's own extension. */
+  /** The definitions come from the language's own extension. */
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     if (!vscode.workspace.getConfiguration().get<boolean>(LENS, false)) return [];
     if (this.sidecar.workspaceOf(document.uri) === undefined) return [];
@@ -99,7 +99,7 @@ function definitions(symbols: readonly vscode.DocumentSymbol[]): vscode.Document
   return symbols.flatMap((symbol) => [...(KINDS.has(symbol.kind) ? [symbol] : []), ...definitions(symbol.children)]);
 }
 
-/** Of a cursor the passage around it, of a selection or a definition its lines. */
+/** For a cursor, the passage around it; for a selection or a definition, its lines. */
 function spotOf(sidecar: Sidecar, document: vscode.TextDocument, range: vscode.Range): Spot | undefined {
   const folder = sidecar.workspaceOf(document.uri);
   if (folder === undefined) return undefined;

@@ -26,7 +26,7 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """The running job with the progress of its present step, as `Progress` reports it. `kind` is empty if none is running.
+    """The running job with the progress of its step, as `Progress` reports it. `kind` is empty if none is running.
 
     `kind` is create, refresh, rebuild or delete, or update for a pass over the whole workspace in the background.
     `elsewhere`: another process runs the job, and its progress is not known.

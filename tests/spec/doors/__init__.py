@@ -22,7 +22,7 @@ Answer: TypeAlias = Literal["accept", "decline"]
 
 
 class ToolFailed(Exception):
-    """What the door reported: the specification's code, the whole message for the user, and the answer as it came."""
+    """What the door reported: the specification's code, the whole message for the user, and the raw answer."""
 
     def __init__(self, code: str, message: str, body: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{code}: {message}")

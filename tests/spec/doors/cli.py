@@ -30,7 +30,7 @@ TYPED = {
     ("search_query", "limit", "query"),
 }
 LONGEST = 100_000
-"""What is longer comes on standard input: Linux takes 128 KiB for one argument."""
+"""Longer arguments are sent on standard input, because Linux allows 128 KiB for one argument."""
 
 
 class Door:
@@ -84,7 +84,8 @@ class Door:
 
 
 def command_line(tool: str, arguments: dict[str, Any]) -> list[str]:
-    """The command that a person would type; `sidecar call` for what has no command or cannot be typed."""
+    """Returns the command that a person would type; `sidecar call` for tools without a command and for arguments that
+    cannot be typed."""
     if tool == "search_by_path" and "pattern" in arguments and set(arguments) <= {"pattern", "limit"}:
         limit = ["-n", str(arguments["limit"])] if "limit" in arguments else []
         return ["paths", *limit, "--", arguments["pattern"]]

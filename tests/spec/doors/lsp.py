@@ -42,7 +42,7 @@ class Door:
             assert client.stderr() == ""
 
     async def call(self, tool: str, arguments: dict[str, Any], answer: Answer | None = None) -> dict[str, Any]:
-        """By the tool's own request."""
+        """Calls the tool by its own request."""
         assert self._client is not None
         self._answers.append(answer)
         head, *rest = tool.split("_")

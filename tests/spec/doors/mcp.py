@@ -23,7 +23,7 @@ CLIENT = Implementation(name="spec", version="1", title="The specification")
 
 @dataclass
 class Session:
-    """A connected client, kept open by a task of its own. `can_ask`: it said at the start that it has a person."""
+    """A connected client, kept open by a task of its own. `can_ask`: it has declared that it can ask a person."""
 
     client: Client
     can_ask: bool
@@ -67,7 +67,7 @@ class Door:
         return dict(result.structured_content)
 
     async def _client(self, *, can_ask: bool) -> Client:
-        """A client says once whether it can ask, so another answer to that is another client (and process)."""
+        """A client declares once whether it can ask, so the other case needs another client (and process)."""
         async with self._connecting:
             if self._session is not None and self._session.can_ask is not can_ask:
                 await self._session.end()
@@ -101,7 +101,7 @@ class Door:
 
 
 def _failed(error: dict[str, Any], text: str) -> ToolFailed:
-    """From the structured error, and from what the model reads: the code and sentence, or the family's own body."""
+    """Reads the structured error and the text for the model: code and sentence, or the tool family's own body."""
     code: str = error["code"]
     if text.startswith(f"{code}: "):
         return ToolFailed(code, text.removeprefix(f"{code}: "), error)

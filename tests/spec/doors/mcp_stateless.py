@@ -1,4 +1,4 @@
-"""The real `sidecar mcp` in the stateless protocol: a question ends the call, which is made again with the answer."""
+"""The real `sidecar mcp` in the stateless protocol: a question ends the call, which is repeated with the answer."""
 
 from __future__ import annotations
 
