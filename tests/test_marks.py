@@ -59,4 +59,24 @@ def test_a_process_without_the_mark_fails_the_test_whether_it_or_a_fixture_start
     }, printed
 
 
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("mark", "imported"),
+    [
+        ("pytest.mark.process", False),
+        ("[pytest.mark.e2e, pytest.mark.process]", False),
+        ("[\n    pytest.mark.process,\n    pytest.mark.skipif(False, reason='')]", False),
+        ("pytest.mark.slow", True),
+    ],
+)
+def test_make_check_does_not_import_a_file_whose_tests_all_start_a_process(
+    tmp_path: Path, mark: str, imported: bool
+) -> None:
+    (tmp_path / "test_some.py").write_text(f"import pytest\n\npytestmark = {mark}\nraise RuntimeError('imported')\n")
+    line = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", os.devnull, "--rootdir", str(tmp_path)]
+    line += ["-m", "not process", str(tmp_path)]
+    printed = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert ("RuntimeError: imported" in printed) is imported, printed
+
+
 OUTCOMES = {"PASSED", "FAILED", "ERROR"}

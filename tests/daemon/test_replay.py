@@ -339,6 +339,17 @@ def test_an_agents_handshake_is_answered_before_a_daemon_is_there_as_the_last_on
     assert other.without_daemon() == []
 
 
+@pytest.mark.parametrize("kept", [b"", b"[]", b'{"2025-06-18": 7}', b'{"2025-06-18": {}}', b"[" * 200_000, b"\xff"])
+def test_what_is_kept_of_former_handshakes_may_be_anything_and_is_replaced(tmp_path: Path, kept: bytes) -> None:
+    (tmp_path / "hello.json").write_bytes(kept)
+    replay = McpReplay(Hello(tmp_path / "hello.json"))
+    said(replay, {"id": 3, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}})
+    assert replay.without_daemon() == []
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "sidecar"}}
+    heard(replay, {"id": 3, "result": greeting})
+    assert Hello(tmp_path / "hello.json").known() == {"2025-06-18": greeting}
+
+
 def test_what_ends_a_session_needs_no_daemon() -> None:
     replay = lsp()
     assert [replay.stage(replay.frame({"method": m}).partition(b"\r\n\r\n")[2]) for m in ("shutdown", "exit")] == [

@@ -14,6 +14,7 @@ import pytest
 from sidecar.parts.secrets import MOST_MASKED, examine
 from sidecar.parts.secrets.names import secret_name
 from sidecar.parts.secrets.rules import Place, look_through, rules
+from tests.examples import examples
 from tests.secret_samples import kinds, samples
 
 LETTERS = string.ascii_letters + string.digits
@@ -196,7 +197,7 @@ def test_our_own_sources_are_not_withheld() -> None:
 @pytest.mark.parametrize("kind", kinds())
 def test_of_every_kind_nearly_all_are_kept_from_the_index(kind: str) -> None:
     shown = []
-    for sample in samples(kind, 40):
+    for sample in samples(kind, examples(40)):
         examined = examine(sample.path, sample.text)
         if not examined.withheld and any(fragment in examined.text for fragment in sample.fragments):
             shown.append(sample.text)

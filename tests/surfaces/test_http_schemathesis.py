@@ -24,6 +24,9 @@ from sidecar.tools.registry import ALL_TOOLS
 from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served, environment
 
+pytest_plugins = ["schemathesis.pytest.plugin"]
+pytestmark = pytest.mark.process
+
 EXAMPLES = 10
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 schema = schemathesis.openapi.from_dict(document(ALL_TOOLS))
