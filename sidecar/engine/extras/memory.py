@@ -182,9 +182,7 @@ def _pieces(memory: Memory) -> list[str]:
     return [f"{head}\n{windows[0]}", *windows[1:]]
 
 
-def _fuse(
-    by_word: Sequence[tuple[int, float]], by_meaning: Sequence[tuple[int, float]]
-) -> list[tuple[int, float]]:
+def _fuse(by_word: Sequence[tuple[int, float]], by_meaning: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Fuses two rankings of memories, each an id and how well it matches (0-1), best first.
 
     Returns ids with their fused scores, best first, ties by id. The ranks alone would give the first of unrelated
