@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ ODD = "Ein Projekt, das ü heißt — 名前 $(x)"
 
 
 @pytest.fixture
-def odd(data_folder: DataFolder, tmp_path: Path) -> Iterator[Path]:
+def odd(data_folder: DataFolder, tmp_path: Path) -> Path:
     """An indexed workspace with a name that shells and URIs have to quote; the daemon was started elsewhere."""
     work = write_workspace(tmp_path / "many of them" / ODD)
     (tmp_path / "elsewhere").mkdir()
