@@ -8,8 +8,12 @@ __version__ = "0.2.0"
 # `python -m sidecar` puts the working directory first on the module search path. That is often a workspace, whose
 # `json.py` must not be imported, so this runs before any import that is not built in. (The console script does not add
 # it.)
-if sys.argv[:1] == ["-m"] and not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:  # noqa: PTH109
-    del sys.path[0]
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+    try:
+        if sys.path[:1] == [os.getcwd()]:  # noqa: PTH109
+            del sys.path[0]
+    except FileNotFoundError:  # the working directory has been deleted
+        pass
 
 from sidecar.no_telemetry import keep_quiet
 

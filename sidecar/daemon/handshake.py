@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sidecar import errors
 from sidecar.errors import Internal, SidecarError
-from sidecar.settings.home import with_paths_of
+from sidecar.settings.home import current_folder, with_paths_of
 
 Kind: TypeAlias = Literal["lsp", "mcp", "call", "rest", "control"]
 
@@ -62,10 +62,7 @@ class Handshake(NamedTuple):
 
 def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None, **more: Any) -> Handshake:
     """Returns the greeting of this process, with its working directory and its settings."""
-    try:
-        here = os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:  # the folder has been deleted; a session that names its workspace works without it
-        here = ""
+    here = current_folder()  # if there is none, a session that names its workspace works all the same
     flags = {name: value for name, value in more.pop("flags", {}).items() if value is not None}
     own = {name: value for name, value in env.items() if name.startswith(PREFIX)}
     root = os.path.join(here, os.path.expanduser(workspace)) if workspace else None  # noqa: PTH111, PTH118

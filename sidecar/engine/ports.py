@@ -292,6 +292,10 @@ class MemoryWordHit(Protocol):
     def score(self) -> float:
         """The score, above 0; higher is better."""
 
+    @property
+    def share(self) -> float:
+        """The part of the phrases that it contains: above 0, at most 1."""
+
 
 class MemoryStore(Protocol):
     """Memories on disk, with their words and vectors; see `parts/memories.py`."""

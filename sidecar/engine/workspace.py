@@ -111,6 +111,7 @@ class IndexedWorkspace:
     ) -> None:
         self.usage = Usage()
         self._rested: StatusAnswer | None = None
+        self._rested_at: tuple[int, ...] = ()
         self._root = root
         self._directory = directory
         self._parts = parts
@@ -453,12 +454,14 @@ class IndexedWorkspace:
 
     @property
     def resting(self) -> bool:
-        """Whether the workspace has freed its memory and has not been used since."""
-        return self._rested is not None and self._index.generation is None
+        """Whether the workspace has freed its memory, and neither it nor another process has used the index since."""
+        return (
+            self._rested is not None and self._index.generation is None and self._rested_at == self._directory.stamp()
+        )
 
     def rest(self, after_s: float) -> bool:
-        """Frees the workspace's memory if it has not been used for `after_s` seconds; the next use opens the index
-        again.
+        """Frees the workspace's memory and its lease if it has not been used for `after_s` seconds; the next use opens
+        the index again.
 
         Fills the vector store and merges the lexical index first, until a use interrupts that. Returns whether the
         workspace is idle with its index closed; False while it is used or works in the background.
@@ -470,7 +473,8 @@ class IndexedWorkspace:
                 return idle and generation is None
             self._rested = replace(self._status_of(generation, ""), watcher_active=False)
             self._live_update.end()
-            self._index.rest()
+            self._index.close()  # with the lease: whoever needs the index meanwhile keeps it up to date
+            self._rested_at = self._directory.stamp()
         self.activity.changed()
         return True
 
@@ -525,7 +529,7 @@ class IndexedWorkspace:
             self.activity.changed()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
-        if generation is None and self._rested is not None and self._index.exists() and not problem:
+        if self._rested is not None and self.resting and self._index.exists() and not problem:
             return replace(self._rested, strategy=self.settings().indexing_strategy)
         self._rested = None
         settings = self.settings()

@@ -60,14 +60,15 @@ Operator = Literal["AND", "OR"]
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """A memory that contains keywords. `score` is above 0; higher is better.
+    """A memory that contains keywords. `share` is the part of the phrases that it contains, above 0 and at most 1.
 
-    It is FTS5's bm25 with its sign changed, plus the share of the phrases that the memory contains. (bm25 alone is
-    close to 0 when most memories contain a word.)
+    `score` is above 0; higher is better. It is FTS5's bm25 with its sign changed, plus the share. (bm25 alone is close
+    to 0 when most memories contain a word.)
     """
 
     id: int
     score: float
+    share: float
 
 
 class MemoryFile:
@@ -166,7 +167,9 @@ class MemoryFile:
             shares = Counter(
                 number for (number,) in connection.execute(holding, [_expression([p], "OR") for p in distinct])
             )
-        hits = [WordHit(number, shares[number] / len(distinct) - rank) for number, rank in rows]
+        hits = [
+            WordHit(number, share - rank, share) for number, rank in rows if (share := shares[number] / len(distinct))
+        ]
         hits.sort(key=lambda hit: (-hit.score, hit.id))
         return hits[offset : offset + limit], len(hits)
 

@@ -46,6 +46,14 @@ def absolute(folder: Path, what: str) -> Path:
     return folder
 
 
+def current_folder() -> str:
+    """Returns the absolute path of the current folder; empty if it does not exist any more."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return ""
+
+
 def with_paths_of(here: str, values: Mapping[str, T]) -> dict[str, T | str]:
     """Returns settings or variables with the model's folder made absolute, as seen from the folder `here`.
 

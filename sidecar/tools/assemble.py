@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from sidecar.locks import Rank, make_lock
 from sidecar.model.workspace import Workspace
-from sidecar.settings.home import with_paths_of
+from sidecar.settings.home import current_folder, with_paths_of
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
 from sidecar.tools.context import Workspaces
@@ -95,8 +95,7 @@ def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
 
 def own_environment() -> Mapping[str, str]:
     """Returns this process's environment, with the path of a model's folder made absolute."""
-    here = "" if not os.path.isdir(".") else os.getcwd()  # noqa: PTH109, PTH112
-    return with_paths_of(here, os.environ)
+    return with_paths_of(current_folder(), os.environ)
 
 
 class LazyWorkspaces:

@@ -323,3 +323,38 @@ def test_a_status_is_not_ready_after_a_search_whose_model_could_not_be_loaded(pr
     workspace = project.open()
     assert workspace.search(SearchRequest("cookies"), never_cancelled).notice == ""
     assert workspace.status().status == "ready"
+
+
+# ---------------------------------------------------------------- beside a process that rests
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_beside_a_writer_that_rests_a_reader_answers_from_the_files_themselves(project: Project, strategy: str) -> None:
+    writer = opened(project, strategy)
+    assert writer.rest(0.0)
+    project.write(JAR, NEWER)
+    reader = project.open()
+    assert espresso(reader) == (True, "")
+    found, said = espresso(writer)
+    assert found and ("may be" in said or not said)
+
+
+def test_a_resting_writer_does_not_tell_how_the_index_was_before_another_process_wrote_it(project: Project) -> None:
+    writer = opened(project, "realtime")
+    before = writer.status().files
+    assert writer.rest(0.0)
+    assert writer.status().files == before
+    assert writer.resting
+    project.write("src/one_more.py", NEWER)
+    other = project.open()
+    index(other)
+    other.close()
+    assert writer.status().files == before + 1
+
+
+def test_an_index_that_is_deleted_beside_a_resting_writer_is_gone_for_both(project: Project) -> None:
+    writer = opened(project, "realtime")
+    assert writer.rest(0.0)
+    other = project.open()
+    other.delete()
+    assert writer.status().status == "not_found"

@@ -16,10 +16,10 @@ import pytest
 
 from sidecar.engine.update.applier import ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
-from sidecar.engine.update.staleness import Staleness, stale_notice
+from sidecar.engine.update.staleness import RunningJob, Staleness, Standing, stale_notice
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
-from sidecar.model.answers import SearchRequest
+from sidecar.model.answers import Coverage, SearchRequest
 from sidecar.model.terms import IsCancelled, never_cancelled
 from sidecar.model.workspace import Workspace
 from tests.engine.held_watcher import HeldWatchers
@@ -74,6 +74,16 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
     notices: list[str] = []
     workspace.rebuild(lambda done, total, message: notices.append(notice(workspace)) if done else None, never_cancelled)
     assert notices and all("being rebuilt" in one for one in notices)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_rebuild_does_not_hide_that_the_former_index_lacks_changes(elsewhere: bool) -> None:
+    files = Coverage(477, missing=(("secrets", 1),))
+    said = Standing(files, RunningJob("rebuild", 896, 1529, elsewhere), Staleness(288)).notice()
+    assert "these results come from the previous one. 288 changed paths are not indexed yet; results may be" in said
+    assert "477 of 478 files are indexed: 1 may hold secrets." in said
+    built = Standing(files, RunningJob("create", 1, 2, elsewhere), Staleness(288)).notice()
+    assert "changed path" not in built
 
 
 def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> ChangeApplier:
@@ -202,7 +212,7 @@ def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_named
 SEARCHING = """
 import os, sys
 from sidecar.engine.wiring import open_workspaces
-from sidecar.model.answers import SearchRequest
+from sidecar.model.answers import Coverage, SearchRequest
 from sidecar.model.terms import never_cancelled, no_progress
 root, home, other_home = sys.argv[1:]
 

@@ -235,6 +235,49 @@ def test_meaning_and_word_together_come_first_with_relevance_one(memories: Works
     assert relevances == sorted(relevances, reverse=True)
 
 
+UNRELATED = [
+    "the weather tomorrow",
+    "medieval poetry",
+    "paint the bedroom",
+    "matrix multiplication kernel",
+    "sourdough bread recipe with rye flour",
+    "TrombonePolisher",
+]
+
+
+@pytest.mark.parametrize("question", UNRELATED)
+def test_the_closest_of_unrelated_memories_is_called_weak(project: Project, question: str) -> None:
+    memories = project.open().memories
+    for key, text in (
+        ("build/how-to", "Run make all; needs clang 17."),
+        ("oncall", "The pager rotates on Mondays; runbooks are in docs/runbooks."),
+        ("migration", "Never edit a migration that is merged; write a new one."),
+        ("tests/flaky", "test_upload_resume fails on slow machines because idle connections are closed after 5 s."),
+        ("style/commits", "Commit subjects say what is true now."),
+    ):
+        memories.save(key, "", text, ())
+    page = search(memories, question)
+    assert all(hit.relevance < 0.2 for hit in page.hits), page
+    assert ("No strong match" in page.notice) == bool(page.hits)
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_every_page_of_a_weak_answer_says_so(project: Project, offset: int) -> None:
+    memories = project.open().memories
+    memories.save("a/kettle", "", "The kettle is in the kitchen beside the other things that make tea.", ())
+    memories.save("b/kettle", "", "A kettle with a lid stands on the stove of the holiday flat.", ())
+    page = search(memories, "kettle drum concerto baroque orchestra strings tuning history", 1, offset)
+    assert len(page.hits) == 1
+    assert "No strong match" in page.notice
+
+
+def test_a_memory_that_holds_the_words_or_the_meaning_is_not_called_weak(memories: WorkspaceMemories) -> None:
+    for question in ("clang", "compile the project", "how to build the project", "British spelling", "kubernetes"):
+        page = search(memories, question)
+        assert page.hits[0].relevance > 0.2, question
+        assert page.notice == "", question
+
+
 def test_pages_follow_each_other_without_gap_or_repetition(project: Project) -> None:
     memories = project.open().memories
     for n in range(25):

@@ -76,7 +76,7 @@ def test_a_switch_amid_a_job_is_in_the_index_afterwards(
 def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_it_ends(
     repository: Repository, models: Models
 ) -> None:
-    """Only the check of all files, which the checkout requires, has to wait."""
+    """Only the check of all files, which the checkout requires, has to wait, and the answer says so."""
     life = Life(repository, models)
     life.first()
     life.search()
@@ -90,6 +90,7 @@ def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_
         life.report(["pkg0/saved.py"])
         answer = life.workspace.search(SearchRequest("carburettor", mode="fts"), never_cancelled)
         assert "being rebuilt" in answer.notice
+        assert "still being checked for changes; results may be stale" in answer.notice
         found.append(tuple(hit.path for hit in answer.hits))
 
     life.workspace.rebuild(no_progress, Moment(4, look, None))

@@ -209,11 +209,6 @@ class IndexHandle:
             self._close_generation()
             self._release()
 
-    def rest(self) -> None:
-        """Closes the generation to free its memory and keeps the lease. The next use opens it again."""
-        with self.gate:
-            self._close_generation()
-
     def trim(self, generation: Generation) -> None:
         """Drops cached vectors that no index refers to, down to the size that the settings allow."""
         self._generations.trim(generation, self._settings().vectors_megabytes * 1024**2)

@@ -97,6 +97,17 @@ class IndexLayout:
         """Returns the manifest file of a generation, whether or not it exists."""
         return self.generation(number) / "manifest.sqlite"
 
+    def stamp(self) -> tuple[int, ...]:
+        """Returns numbers that differ after another commit of the current generation, or if another one is current."""
+        number = self.current() or 0
+        manifest = self.manifest(number)
+        stamp = [number]
+        for path in (manifest, manifest.with_name(f"{manifest.name}-wal")):
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                stamp += [stat.st_mtime_ns, stat.st_size] if stat.st_size else []
+        return tuple(stamp)
+
     def store(self, number: int) -> Path:
         """Returns the folder for a generation's vector store, whether or not it exists. The store decides on its
         content."""

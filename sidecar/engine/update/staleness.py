@@ -99,9 +99,12 @@ class Standing:
     def notice(self) -> str:
         """Returns the line for an answer that may be stale or partial, or lacks the effect of a changed setting; else
         empty."""
-        state = self._job_notice() if self.builds else self._stale_notice()
-        holds = "" if self.builds and self.job.kind != "rebuild" else coverage_notice(self.coverage)
-        return one_line(state, self._changed_notice(), holds, self.unread, self.unapplied, limit_notice(self.limit))
+        job = self._job_notice() if self.builds else ""
+        state, holds = self._stale_notice(), coverage_notice(self.coverage)
+        if job and self.job.kind != "rebuild":  # which answers from a complete index that may lack changes
+            state = holds = ""
+        changed = self._changed_notice()
+        return one_line(job, state, changed, holds, self.unread, self.unapplied, limit_notice(self.limit))
 
     def _job_notice(self) -> str:
         by = " by another process" if self.job.elsewhere else ""

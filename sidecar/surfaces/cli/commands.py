@@ -11,6 +11,7 @@ from types import MappingProxyType
 from sidecar import shown
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError
 from sidecar.parts.paths import path_here
+from sidecar.settings.home import current_folder
 from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
@@ -116,7 +117,7 @@ def similar(session: CliSession) -> int:
 def _from_here(session: CliSession, pattern: str) -> str:
     """Returns the pattern relative to the workspace if it was typed relative to a folder inside the workspace; others
     stay."""
-    here, root = Path.cwd(), Path(session.root).resolve()
+    here, root = Path(current_folder() or session.root), Path(session.root).resolve()
     if pattern.startswith(("/", "~")) or here == root or not here.is_relative_to(root):
         return pattern
     return f"{here.relative_to(root).as_posix()}/{pattern}"

@@ -294,12 +294,9 @@ def _resolve_paths(args: argparse.Namespace) -> None:
 
 
 def _model_here(model: str) -> str:
-    from sidecar.settings.home import model_seen_from
+    from sidecar.settings.home import current_folder, model_seen_from
 
-    try:
-        return model_seen_from(os.getcwd(), model)  # noqa: PTH109
-    except FileNotFoundError:  # the current folder has been deleted
-        return model
+    return model_seen_from(current_folder(), model)
 
 
 def _workspace_here() -> str:

@@ -83,6 +83,11 @@ class Places:
                 return str(folder)
         if folders:
             return str(folders[0])
+        if not self._working_directory:
+            raise WorkspaceNotFound(
+                "The folder in which this server was started does not exist any more. Start it in a project folder or "
+                "with --workspace DIR."
+            )
         project = Path(find_project_root(self._working_directory))
         if project == Path(project.anchor) or project == _home():
             raise WorkspaceNotFound(

@@ -9,7 +9,6 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -30,6 +29,7 @@ from mcp.types import (
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from sidecar.errors import SidecarError, UnknownTool
+from sidecar.settings.home import current_folder
 from sidecar.surfaces.mcp.clients import Clients
 from sidecar.surfaces.mcp.elicit import ANSWER_TIMEOUT_SECONDS, InputNeededError, MidCallAsker, Round
 from sidecar.surfaces.mcp.progress import ProgressRelay
@@ -69,10 +69,13 @@ def make_server(
     """Returns a server over `service`. `workspace` fixes the folder of every call; None asks the client for its roots.
 
     `one_client` means that all calls come from one client, as over stdio. `sessions` is this process's registry, if it
-    has other doors too. `working_directory` is the client's, if it differs from this process's. `for_group`: each call
+    has other doors too. `working_directory` is the client's, if it differs from this process's; empty if that folder
+    does not exist any more. `for_group`: each call
     names its workspace, so there is no status resource, and the list of tools is the caller's own.
     """
-    places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
+    places = Places(
+        workspace, current_folder() if working_directory is None else working_directory, remember=one_client
+    )
     clients = Clients(sessions or Sessions(), one_client)
     calls = _Calls(service, places, clients, answer_timeout_seconds)
     status = StatusResource(service, calls.root_of)
