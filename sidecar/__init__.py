@@ -11,6 +11,7 @@ __version__ = "0.2.0"
 if sys.argv[:1] == ["-m"] and not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:  # noqa: PTH109
     del sys.path[0]
 
-from sidecar.no_telemetry import keep_quiet
+from sidecar.no_telemetry import keep_quiet, leave_out_exporter
 
 keep_quiet(os.environ)
+leave_out_exporter(sys.modules)
