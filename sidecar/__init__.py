@@ -15,6 +15,7 @@ if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
     except FileNotFoundError:  # the working directory has been deleted
         pass
 
-from sidecar.no_telemetry import keep_quiet
+from sidecar.no_telemetry import keep_quiet, leave_out_exporter
 
 keep_quiet(os.environ)
+leave_out_exporter(sys.modules)

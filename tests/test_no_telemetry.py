@@ -62,6 +62,13 @@ def test_no_spans_are_recorded_where_the_user_has_set_opentelemetry_up(tmp_path:
     assert said(tmp_path, code) == "False"
 
 
+@pytest.mark.process
+def test_chroma_is_imported_without_what_would_send_its_traces(tmp_path: Path) -> None:
+    modules = ast.literal_eval(said(tmp_path, "import sys, sidecar.model, chromadb\nprint(sorted(sys.modules))"))
+    assert "chromadb" in modules
+    assert not {"grpc", "google.protobuf"} & set(modules)
+
+
 def imports(text: str) -> Iterator[tuple[int, str]]:
     """Line and name of each import that is not the standard library's, within functions too."""
     for node in ast.walk(ast.parse(text)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
@@ -11,6 +12,7 @@ from sidecar.surfaces.cli.tool_options import shell_facts
 
 _FILES = frozenset({"path", "file_path", "patterns", "token_file", "own_token_file"})
 _FOLDERS = frozenset({"workspace"})
+_REQUEST = re.compile(r"\.[A-Z]{1,2}( |$)")
 
 
 def completions() -> Mapping[str, str]:
@@ -27,7 +29,12 @@ def manual() -> str:
 
     page = Manpage(build_parser())
     page.date, page.manual = "", "sidecar"
-    return "\n".join(line.rstrip() for line in str(page).splitlines()).rstrip() + "\n"
+    return "\n".join(_as_text(line.rstrip()) for line in str(page).splitlines()).rstrip() + "\n"
+
+
+def _as_text(line: str) -> str:
+    """A line that begins with a full stop or an apostrophe and is no request of the page's: troff would drop it."""
+    return line if not line.startswith((".", "'")) or _REQUEST.match(line) else f"\\&{line}"
 
 
 def _grammar() -> argparse.ArgumentParser:

@@ -1,15 +1,19 @@
 """The package as people install it, without libraries that nothing imports: every door works, and the size is measured.
 
 An environment is made from the wheel: the one that the editor's extension makes (exact versions with hashes, without
-following dependencies). It needs the package index, or pip's cache of it.
+following dependencies, made lean). It needs the package index, or pip's cache of it.
 """
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import json
 import subprocess
 import sys
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -56,13 +60,27 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
+@dataclass(frozen=True)
+class Installed:
+    """An environment as the extension makes it: its Python, and its megabytes before it was made lean."""
+
+    python: str
+    whole: float
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.python).parents[1]
+
+
 @pytest.fixture(scope="module")
-def exact(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The Python of an environment as the extension makes it."""
-    python = new_environment(tmp_path_factory.mktemp("exact") / "environment")
+def exact(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("exact") / "environment"
+    python = new_environment(folder)
     pip(python, *_EXACT, "-r", str(ROOT / "requirements.txt"))
     pip(python, "install", "--quiet", "--no-deps", "--no-compile", str(wheel))
-    return python
+    whole = megabytes(folder)
+    subprocess.run([python, "-I", "-m", "sidecar.lean", str(folder)], timeout=PATIENCE_S, check=True)
+    return Installed(python, whole)
 
 
 def take_tour(python: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,18 +99,42 @@ def take_tour(python: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     tour.serve()
 
 
-def test_every_door_works_where_only_what_is_imported_is_installed_and_that_is_at_most_400_mb(
-    exact: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    weight = megabytes(Path(exact).parents[1])
-    assert weight <= 400
+def test_what_is_imported_has_at_most_375_mb_and_lean_at_most_300(exact: Installed) -> None:
+    weight = megabytes(exact.folder)
+    assert exact.whole <= 375
+    assert weight <= 300
     says = json.loads((ROOT / "extension" / "environment.json").read_text("utf-8"))["installed"]
     assert abs(weight - says) <= 20, f"the extension says {says} MB before it installs {weight:.0f}"
-    take_tour(exact, tmp_path, monkeypatch)
 
 
-def test_the_store_is_filled_and_asked_by_chroma_there(exact: str, tmp_path: Path) -> None:
-    store = ChromaStore(tmp_path / "store", 8, "a-model", python=exact)
+def test_the_lists_of_installed_files_are_true_of_a_lean_environment(exact: Installed) -> None:
+    (site,) = exact.folder.glob("lib/python*/site-packages")
+    lists = sorted(site.glob("*.dist-info/RECORD"))
+    untrue = [
+        row[0] for listed in lists for row in csv.reader(listed.open("r", encoding="utf-8")) if not is_true(site, row)
+    ]
+    assert len(lists) > 50
+    assert untrue == []
+
+
+def is_true(site: Path, row: list[str]) -> bool:
+    """Whether a file is there and has the hash that `RECORD` lists. Files that Python compiles have none."""
+    path, said, _ = row
+    if not said:
+        return path.endswith((".pyc", "RECORD")) or (site / path).exists()
+    method, _, digest = said.partition("=")
+    found = hashlib.new(method, (site / path).read_bytes()).digest()
+    return base64.urlsafe_b64encode(found).rstrip(b"=").decode() == digest
+
+
+def test_every_door_works_in_a_lean_environment(
+    exact: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_tour(exact.python, tmp_path, monkeypatch)
+
+
+def test_the_store_is_filled_and_asked_by_chroma_there(exact: Installed, tmp_path: Path) -> None:
+    store = ChromaStore(tmp_path / "store", 8, "a-model", python=exact.python)
     vectors = np.eye(8, dtype=np.float32)
     try:
         store.add("code", np.arange(8, dtype=np.int64), vectors)
@@ -104,7 +146,7 @@ def test_the_store_is_filled_and_asked_by_chroma_there(exact: str, tmp_path: Pat
     assert found.tolist() == [3]
     assert cosines[0] == pytest.approx(1.0)
     doctor = subprocess.run(
-        [exact, "-I", "-m", "sidecar", "doctor"],
+        [exact.python, "-I", "-m", "sidecar", "doctor"],
         env={**environment(tmp_path, tmp_path / "home"), "PYTHONPATH": ""},
         cwd=tmp_path,
         capture_output=True,

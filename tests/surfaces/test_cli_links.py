@@ -38,6 +38,7 @@ HOSTILE = (
         {"TERM": "xterm-256color", "KONSOLE_VERSION": "230804"},
         {"TERM": "xterm-256color", "WT_SESSION": "1"},
         {"TERM": "alacritty"},
+        {"TERM": "xterm-256color", "ALACRITTY_WINDOW_ID": "6291463"},  # where the system has no entry for `alacritty`
         {"TERM": "foot-extra"},
     ],
 )

@@ -66,6 +66,13 @@ def test_the_manual_page_has_every_command_and_names_no_day() -> None:
     assert not re.search(r"\d{4}\\-\d\d\\-\d\d", page)
 
 
+def test_no_line_of_the_manual_page_is_taken_for_a_request_and_lost() -> None:
+    lines = (ROOT / "docs" / "sidecar.1").read_text("utf-8").splitlines()
+    requests = {line.split()[0] for line in lines if line[:1] in {".", "'"}}
+    assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I"}
+    assert [line for line in lines if ".git, package.json, pyproject.toml" in line]
+
+
 def test_the_version_names_the_commit_of_a_wheel_and_the_models(tmp_path: Path) -> None:
     facts = {"models": ["a (default)", "b"]}
     assert version_text(facts, tmp_path) == f"sidecar {__version__}\nmodels: a (default), b"

@@ -124,8 +124,10 @@ export class Environment {
     const exact = ["-r", wheel.requirements, `${pathToFileURL(wheel.file).href}#sha256=${wheel.sha256}`];
     const installed = await run(this.inside("python"), [...PIP, ...exact], { onLine, signal: report.signal });
     if (installed.status !== 0) throw this.failed(installed.output);
-    // Nothing will be installed into it any more.
+    // Nothing will be installed into it any more. If one of these steps fails, that costs space and nothing else.
+    report.step("Removing what is not needed…");
     await run(this.inside("python"), WITHOUT_PIP, heard);
+    await run(this.inside("python"), [...LEAN, this.folder], heard);
     await writeFile(join(this.folder, COMPLETE), `${wheel.sha256}\nPython ${python.version}\n`);
   }
 
@@ -156,6 +158,7 @@ const PIP = [
   ...["-I", "-m", "pip", "install", "--no-deps", "--require-hashes", "--only-binary=:all:", "--no-compile"],
   ...["--no-input", "--disable-pip-version-check", "--progress-bar=off"],
 ];
+const LEAN = ["-I", "-m", "sidecar.lean"];
 const WITHOUT_PIP = ["-I", "-m", "pip", "uninstall", "--yes", "--quiet", "pip", "setuptools"];
 
 async function exists(path: string): Promise<boolean> {

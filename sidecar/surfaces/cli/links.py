@@ -9,7 +9,7 @@ from collections.abc import Mapping
 _PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "rio", "Tabby", "WarpTerminal"})
 """Values of TERM_PROGRAM that identify terminals with support for links."""
 _TERMS = re.compile(r"(xterm-(kitty|ghostty)|alacritty|foot|wezterm|contour|rio)(-|$)")
-_OWN_VARIABLES = frozenset({"KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM"})
+_OWN_VARIABLES = frozenset({"KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "WT_SESSION", "DOMTERM"})
 _LEAST_VTE = 5000
 """The first version of VTE (the terminal widget of GNOME, Xfce and others) without known faults in links."""
 _LEAST_KONSOLE = 201200

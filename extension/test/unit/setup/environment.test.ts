@@ -21,10 +21,14 @@ const touch = (path: string): void => {
   writeFileSync(path, "");
 };
 
+const TIDYING = new Set(["uninstall", "sidecar.lean"]);
+
 /** `venv` makes a Python, `pip` the sidecar, unless told to fail. */
 class FakeMachine {
   readonly ran: string[] = [];
   asked: readonly string[] = [];
+  readonly tidied: (readonly string[])[] = [];
+  tidy = { status: 0, output: "" };
   pip: () => { status: number; output: string } = () => ({ status: 0, output: "" });
   run: Run = (command, args, options) => {
     const folder = args.at(-1);
@@ -33,7 +37,10 @@ class FakeMachine {
       touch(join(folder, "bin/python"));
       return Promise.resolve({ status: 0, output: "" });
     }
-    if (args.includes("uninstall")) return Promise.resolve({ status: 0, output: "" });
+    if (args.some((word) => TIDYING.has(word))) {
+      this.tidied.push(args);
+      return Promise.resolve(this.tidy);
+    }
     this.ran.push("pip");
     this.asked = args;
     const result = this.pip();
@@ -72,6 +79,22 @@ test("it is made once, in steps that a person can follow, and is complete then",
   for (const word of [...exact, "file:///bundled/sidecar.whl#sha256=a"]) expect(machine.asked).toContain(word);
   await environment(machine).make(report());
   expect(machine.ran).toEqual(["venv", "pip"]);
+});
+
+test("it is made lean, by its own Python and by its own name, after pip has gone", async () => {
+  const machine = new FakeMachine();
+  const room = environment(machine);
+  await room.make(report());
+  expect(machine.tidied.map((args) => args.includes("uninstall"))).toEqual([true, false]);
+  expect(machine.tidied.at(-1)).toEqual(["-I", "-m", "sidecar.lean", room.folder]);
+});
+
+test("one that could not be made lean is complete nevertheless", async () => {
+  const machine = new FakeMachine();
+  machine.tidy = { status: 1, output: "No module named sidecar.lean" };
+  const room = environment(machine);
+  await room.make(report());
+  expect(await room.isComplete()).toBe(true);
 });
 
 test("two windows at once make it once: the second waits and finds it", async () => {
