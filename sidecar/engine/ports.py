@@ -124,6 +124,10 @@ class SharedVectors(Protocol):
     def note(self) -> str:
         """One line that says why it is not asked at the moment; else empty."""
 
+    @property
+    def writes(self) -> bool:
+        """Whether this machine may write there."""
+
     def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
         """The positions of the texts whose vectors the team has, and these vectors, shape [n, dimension]."""
 

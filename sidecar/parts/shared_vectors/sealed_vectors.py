@@ -44,6 +44,11 @@ class SealedVectors:
         """One line that says why it is not asked at the moment; else empty."""
         return self._note
 
+    @property
+    def writes(self) -> bool:
+        """Whether this machine may write there."""
+        return self._writes
+
     def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
         """The positions of the texts whose vectors the team has, ascending, and these vectors, shape [n, dimension].
         Raises nothing."""
