@@ -151,6 +151,21 @@ def test_a_sign_in_goes_to_the_server_of_the_setting_and_no_other(
     assert "which is missing" in index(team.clone("lost", **signed.flags).open()).notice
 
 
+def test_a_server_that_wants_a_sign_in_which_is_for_another_one_is_said_to_have_got_none(
+    team: Team, server: ShelfServer, pushed: str, tmp_path: Path
+) -> None:
+    sign_in = tmp_path / "sign-in"
+    sign_in.write_text("Bearer of-mine\n")
+    server.faults["heads.json"] = says(401, b"")
+    elsewhere = Settings(snapshot_source="https://example.org/team", snapshot_sign_in=str(sign_in))
+    not_sent = "snapshotSignIn was not sent: it is for the server of snapshotSource, which is"
+    with pytest.raises(SnapshotUnusable, match=f"asks for a login. {not_sent} https://example.org/team"):
+        push(team.shelf, server.source, elsewhere)
+    nowhere = team.clone(snapshotSignIn=str(sign_in)).open()
+    with pytest.raises(SnapshotUnusable, match=f"{not_sent} not set"):
+        get(nowhere, server.source)
+
+
 def test_offline_sends_nothing(team: Team, server: ShelfServer) -> None:
     team.make()
     with pytest.raises(SnapshotUnusable, match="offline forbids"):

@@ -3,8 +3,10 @@ nothing from what it keeps."""
 
 from __future__ import annotations
 
+import base64
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -110,9 +112,18 @@ def methods(wire: Listener) -> set[str]:
     return {method for method, *_ in wire.heard}
 
 
-def check_that_nothing_readable_was_sent(wire: Listener) -> None:
+def check_that_nothing_readable_was_sent(wire: Listener, home: Path) -> None:
+    """No word of a text, no path, none of the vectors that this home keeps, as numbers of any width or in base64."""
     for text in (b"retry", b"cookie", b"src/", b".py", b"README", b"def ", SLOW.encode(), KEY.encode()):
         assert text not in wire.sent, text
+    with closing(sqlite3.connect(home / "vectors" / "vectors.sqlite")) as connection:
+        kept = [np.frombuffer(blob, "<f2") for (blob,) in connection.execute("SELECT vector FROM vectors")]
+    assert kept
+    for vector in kept:
+        integers = np.rint(127 * vector.astype(np.float32)).astype(np.int8)
+        for numbers in (vector, vector.astype("<f4"), vector.astype("<f8"), integers):
+            assert numbers[:12].tobytes() not in wire.sent
+            assert base64.b64encode(numbers[:12].tobytes()) not in wire.sent
 
 
 def test_what_one_home_has_made_another_takes_and_embeds_nothing(team: Team, wire: Listener) -> None:
@@ -127,7 +138,7 @@ def test_what_one_home_has_made_another_takes_and_embeds_nothing(team: Team, wir
     assert taken == []
     assert {method for method, *_ in wire.heard[wire_before:]} == {"GET"}, "who only reads sends nothing"
     assert image(second, store=False) == image(first, store=False)
-    check_that_nothing_readable_was_sent(wire)
+    check_that_nothing_readable_was_sent(wire, team.projects[0].home)
     assert "src/cookies.py" in find(second, "how long do cookies live", mode="vector")
     assert second.status().warning == ""
 
@@ -143,7 +154,7 @@ def test_on_a_chroma_server_they_are_shared_as_well(tmp_path: Path) -> None:
         taken: list[int] = []
         assert index(team.home("developer", taken).open()).embedded == 0
         assert taken == []
-        check_that_nothing_readable_was_sent(wire)
+        check_that_nothing_readable_was_sent(wire, team.projects[0].home)
 
 
 def test_a_cache_that_was_emptied_gets_everything_again_from_who_writes_and_the_model_is_not_asked(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sidecar.parts.network import Slowest
     from sidecar.parts.team.heads import Stored
     from sidecar.parts.team.history import History
-    from sidecar.parts.team.places import SnapshotPlace
+    from sidecar.parts.team.places import SignIn, SnapshotPlace
 
 _MOST_SIGN_IN = 8192
 _ROOM = 5
@@ -117,11 +117,18 @@ def _remove_others(folder: Path, files: Sequence[Path]) -> None:
             other.unlink(missing_ok=True)
 
 
-def sign_in_for(place: str, settings: Settings) -> str:
+def sign_in_for(place: str, settings: Settings) -> SignIn:
     """The header Authorization for requests to this place: what the user's file says, for the server of their setting
     and no other one. Raises SnapshotUnusable if that file cannot be read."""
-    if not settings.snapshot_sign_in or "://" not in place or _origin(place) != _origin(settings.snapshot_source):
-        return ""
+    from sidecar.parts.team.places import SignIn
+
+    if not settings.snapshot_sign_in or "://" not in place:
+        return SignIn()
+    if _origin(place) != _origin(settings.snapshot_source):
+        source = shown.reason(settings.snapshot_source) or "not set"
+        return SignIn(
+            not_sent=f"snapshotSignIn was not sent: it is for the server of snapshotSource, which is {source}."
+        )
     path = Path(settings.snapshot_sign_in)
     try:
         text = (read_small_file(path, _MOST_SIGN_IN) or b"").decode("ascii").strip()
@@ -131,7 +138,7 @@ def sign_in_for(place: str, settings: Settings) -> str:
         raise SnapshotUnusable(
             f"snapshotSignIn names {shown.place(path)}, which is missing, empty or more than one line of text."
         )
-    return text
+    return SignIn(text)
 
 
 def _origin(address: str) -> tuple[str, str]:
