@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -208,19 +209,20 @@ def test_a_full_disk_at_each_step_leaves_the_index_as_it_was(team: Team, small_d
     index(workspace)
     before = image(workspace, store=False)
     used = sum(path.stat().st_blocks * 512 for path in small_disk.rglob("*"))
-    refusals = 0
+    refusals = []
     for room in range(100_000, 20_000_000, 400_000):
         resized(small_disk, str(used + room))
         try:
             report = get(workspace, team.shelf)
-        except DiskFull:
-            refusals += 1
+        except DiskFull as error:
+            refusals.append(error.detail)
             assert find(workspace, "expire cookies")
             assert image(workspace, store=False) == before
             assert not (Path(workspace.status().index_path) / "download").exists()
         else:
             break
-    assert refusals > 2
+    assert len(refusals) > 2
+    assert re.search(r"The snapshot has 0\.[1-9] MB and needs [1-9]\.\d MB", refusals[0])
     assert report.embedded == 0
     assert image(workspace, store=False) == before
 

@@ -74,7 +74,9 @@ class Sources:
         _remove_others(folder, files)
         every = sum(stored.size for stored in needs)
         if not room_for(every * _ROOM, folder):
-            raise DiskFull(f"The snapshot has {every // 10**6} MB and needs {_ROOM} times that for a moment.")
+            raise DiskFull(
+                f"The snapshot has {every / 1e6:.1f} MB and needs {every * _ROOM / 1e6:.1f} MB free for a moment."
+            )
         before = 0
 
         def report(done: int) -> None:
