@@ -1,18 +1,25 @@
-"""Pages for developers name files that exist; decision records say when they were made and whether they hold."""
+"""Pages for developers name files that exist; decision records say when they were made and whether they hold; settings
+that a page shows can be used."""
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from sidecar.parts.embed.catalog import resolve_model
+from sidecar.settings.load import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "README.md", "scripts/README.md")),
 ]
+BLOCK = re.compile(r"^```json\n(.*?)^```", re.M | re.S)
 NAMED = re.compile(r"(?<![\w/.-])(?:[\w-]+/)*[\w-]+\.(?:py|lua)\b")
 BASES = [ROOT, *(ROOT / base for base in ("sidecar", "sidecar/engine", "sidecar/engine/search"))]
 """The folders to which paths in the pages are relative: `sidecar/tools/spec.py`, `engine/wiring.py`, `update/live.py`,
@@ -55,3 +62,19 @@ def test_a_decision_record_has_its_number_its_date_and_its_status(record: Path) 
     assert title.startswith(f"# {record.name[:4]} ")
     assert empty == ""
     assert re.match(r"\*\d{4}-\d\d-\d\d\. (Accepted|Proposed|Superseded by \[\d{4}\]\(\S+\))\.", status), status
+
+
+def settings_shown() -> list[Any]:
+    """Each block of settings on a page of docs/."""
+    blocks = [(page, text) for page in PAGES for text in BLOCK.findall(page.read_text("utf-8"))]
+    own = [(page, json.loads(text)) for page, text in blocks if page.stem in ("team", "settings")]
+    assert own
+    return [pytest.param(shown, id=f"{page.stem}: {next(iter(shown))}") for page, shown in own]
+
+
+@pytest.mark.parametrize("shown", settings_shown())
+def test_settings_that_a_page_shows_are_valid_and_name_a_model_that_exists(shown: dict[str, Any]) -> None:
+    filled = {key: "x" * 44 if value == "..." else value for key, value in shown.items()}
+    settings = load_settings(None, None, {}, {}, filled)
+    assert settings.problems == ()
+    assert resolve_model(settings.model).entry.id

@@ -129,6 +129,10 @@ class SharedVectors(Protocol):
     def note(self) -> str:
         """One line on why the shared vectors are not asked for at the moment; empty if they are."""
 
+    @property
+    def writes(self) -> bool:
+        """Whether this machine may write there."""
+
     def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
         """Returns the positions of the texts whose vectors the team has, and these vectors, shape [n, dimension]."""
 

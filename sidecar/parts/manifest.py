@@ -103,8 +103,8 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
-class UnembeddedChunk:
-    """A chunk without a vector of its body or of its path, with what is needed to embed it."""
+class ChunkToEmbed:
+    """A chunk as it is stored, with what is needed to embed its body and its file's path."""
 
     chunk_id: int
     file_id: int
@@ -373,20 +373,33 @@ class Manifest:
         self.connection.execute("UPDATE files SET path_vector = 0 WHERE path_vector IN lost")
         self.connection.execute("DROP TABLE lost")
 
-    def without_vector(self, limit: int) -> list[UnembeddedChunk]:
+    def without_vector(self, limit: int) -> list[ChunkToEmbed]:
         """Returns at most `limit` chunks that have no vector, for example after an interrupted run, or whose path has
         none, as after a move."""
+        return self._chunks(
+            "WHERE c.id IN (SELECT id FROM chunks WHERE vector_id = 0 UNION SELECT id FROM chunks"
+            " WHERE file_id IN (SELECT id FROM files WHERE path_vector = 0)) ORDER BY c.id LIMIT ?",
+            limit,
+        )
+
+    def chunks_after(self, chunk_id: int, limit: int) -> list[ChunkToEmbed]:
+        """Returns the chunks with the next higher ids, ascending."""
+        return self._chunks("WHERE c.id > ? ORDER BY c.id LIMIT ?", chunk_id, limit)
+
+    def some_chunks(self, limit: int) -> list[ChunkToEmbed]:
+        """Returns at most `limit` chunks, picked at random."""
+        return self._chunks("WHERE c.id IN (SELECT id FROM chunks ORDER BY random() LIMIT ?)", limit)
+
+    # ------------------------------------------------------------ private
+
+    def _chunks(self, which: str, *values: int) -> list[ChunkToEmbed]:
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT c.id, c.file_id, f.path, c.body_hash, f.path_hash, c.start_line, c.end_line, c.text, c.kind,"
-                " c.names, c.enclosing FROM chunks c JOIN files f ON f.id = c.file_id"
-                " WHERE c.id IN (SELECT id FROM chunks WHERE vector_id = 0 UNION SELECT id FROM chunks"
-                " WHERE file_id IN (SELECT id FROM files WHERE path_vector = 0)) ORDER BY c.id LIMIT ?",
-                (limit,),
+                f" c.names, c.enclosing FROM chunks c JOIN files f ON f.id = c.file_id {which}",
+                values,
             ).fetchall()
-        return [_unembedded(*row) for row in rows]
-
-    # ------------------------------------------------------------ private
+        return [_stored(*row) for row in rows]
 
     def _drop(self, file_id: int) -> list[int]:
         slots = [
@@ -520,12 +533,10 @@ def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:
     return [SkippedPath(p, Decision(Rule(r), d)) for p, r, d in rows]
 
 
-def _unembedded(
-    chunk_id: int, file_id: int, path: str, body_hash: bytes, path_hash: bytes, *chunk: Any
-) -> UnembeddedChunk:
+def _stored(chunk_id: int, file_id: int, path: str, body_hash: bytes, path_hash: bytes, *chunk: Any) -> ChunkToEmbed:
     start, end, text, kind, names, enclosing = chunk
     stored = Chunk(start, end, text, kind, unpack_names(names), unpack_names(enclosing))
-    return UnembeddedChunk(chunk_id, file_id, path, body_hash, path_hash, stored)
+    return ChunkToEmbed(chunk_id, file_id, path, body_hash, path_hash, stored)
 
 
 def _chunk_row(c: Chunk) -> tuple[int, int, str, str, str, str]:

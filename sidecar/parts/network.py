@@ -31,7 +31,7 @@ _MAX_REDIRECTS = 5
 _CONNECT_S, _READ_S = 15.0, 60.0
 _BLOCK = 1 << 18
 _PARTIAL = 206
-_MISSING = 404
+_NO_LOGIN, _MISSING = 401, 404
 _MOST_CAUSES = 8
 
 
@@ -69,13 +69,15 @@ class Answer(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Way:
     """How a server is asked. `setting` is the setting with its address, named in messages; `failed` is the error to
-    raise; `sign_in` is the value of the header Authorization (empty: none); `headers` are further headers."""
+    raise; `sign_in` is the value of the header Authorization (empty: none); `headers` are further headers; `unsigned`
+    is a sentence for the message of a server that asks for a login (empty: none)."""
 
     setting: str
     failed: type[SidecarError]
     sign_in: str = ""
     pace: Slowest = Slowest()
     headers: Mapping[str, str] = field(default_factory=dict)
+    unsigned: str = ""
 
 
 class Server:
@@ -132,6 +134,11 @@ class Server:
     def _failed(self, text: str) -> SidecarError:
         return self._way.failed(text)
 
+    def _refused(self, say: Callable[[str, int], str], url: str, status: int) -> SidecarError:
+        """The error about a status."""
+        more = f" {self._way.unsigned}" if self._way.unsigned and status == _NO_LOGIN else ""
+        return self._failed(f"{say(url, status)}{more}")
+
     def _may_ask(self, url: str) -> bool:
         """Whether a URL may be requested: it is https or, if the source is on this machine by http, is on this machine
         too."""
@@ -171,7 +178,7 @@ class Server:
 
     def _check_status(self, url: str, response: Response) -> None:
         if response.status_code not in (200, _PARTIAL):
-            raise self._failed(_refusal(url, response.status_code))
+            raise self._refused(_refusal, url, response.status_code)
 
     @contextmanager
     def _asking(self, url: str) -> Iterator[None]:
@@ -183,8 +190,8 @@ class Server:
             if refused := _refused_certificate(error):
                 raise self._failed(
                     f"{shown.reason(url)}: its certificate was not accepted, so nothing was asked"
-                    f" ({shown.reason(refused)}). Check the address. For an authority of your own, set SSL_CERT_FILE to"
-                    " the file with its certificate."
+                    f" ({shown.reason(refused)}). Check the address and this machine's clock. For an authority of your"
+                    " own, set SSL_CERT_FILE to the file with its certificate."
                 ) from error
             reason = str(error).strip() or type(error).__name__
             raise self._failed(
@@ -203,7 +210,7 @@ class Server:
         if status == 412:
             return False
         if not 200 <= status < 300:
-            raise self._failed(_put_refusal(url, status))
+            raise self._refused(_put_refusal, url, status)
         return True
 
     def fetch(self, url: str, file: Expected, target: Path, report: Callable[[int], None]) -> str:

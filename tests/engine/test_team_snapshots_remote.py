@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,21 @@ def test_a_sign_in_goes_to_the_server_of_the_setting_and_no_other(
     assert "which is missing" in index(team.clone("lost", **signed.flags).open()).notice
 
 
+def test_a_server_that_wants_a_sign_in_which_is_for_another_one_is_said_to_have_got_none(
+    team: Team, server: ShelfServer, pushed: str, tmp_path: Path
+) -> None:
+    sign_in = tmp_path / "sign-in"
+    sign_in.write_text("Bearer of-mine\n")
+    server.faults["heads.json"] = says(401, b"")
+    elsewhere = Settings(snapshot_source="https://example.org/team", snapshot_sign_in=str(sign_in))
+    not_sent = "snapshotSignIn was not sent: it is for the server of snapshotSource, which is"
+    with pytest.raises(SnapshotUnusable, match=f"asks for a login. {not_sent} https://example.org/team"):
+        push(team.shelf, server.source, elsewhere)
+    nowhere = team.clone(snapshotSignIn=str(sign_in)).open()
+    with pytest.raises(SnapshotUnusable, match=f"{not_sent} not set"):
+        get(nowhere, server.source)
+
+
 def test_offline_sends_nothing(team: Team, server: ShelfServer) -> None:
     team.make()
     with pytest.raises(SnapshotUnusable, match="offline forbids"):
@@ -193,19 +209,20 @@ def test_a_full_disk_at_each_step_leaves_the_index_as_it_was(team: Team, small_d
     index(workspace)
     before = image(workspace, store=False)
     used = sum(path.stat().st_blocks * 512 for path in small_disk.rglob("*"))
-    refusals = 0
+    refusals = []
     for room in range(100_000, 20_000_000, 400_000):
         resized(small_disk, str(used + room))
         try:
             report = get(workspace, team.shelf)
-        except DiskFull:
-            refusals += 1
+        except DiskFull as error:
+            refusals.append(error.detail)
             assert find(workspace, "expire cookies")
             assert image(workspace, store=False) == before
             assert not (Path(workspace.status().index_path) / "download").exists()
         else:
             break
-    assert refusals > 2
+    assert len(refusals) > 2
+    assert re.search(r"The snapshot has 0\.[1-9] MB and needs [1-9]\.\d MB", refusals[0])
     assert report.embedded == 0
     assert image(workspace, store=False) == before
 

@@ -3,8 +3,10 @@ cannot read them."""
 
 from __future__ import annotations
 
+import base64
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,9 +113,18 @@ def methods(wire: Listener) -> set[str]:
     return {method for method, *_ in wire.heard}
 
 
-def check_that_nothing_readable_was_sent(wire: Listener) -> None:
+def check_that_nothing_readable_was_sent(wire: Listener, home: Path) -> None:
+    """No word of a text, no path, none of the vectors that this home keeps, as numbers of any width or in base64."""
     for text in (b"retry", b"cookie", b"src/", b".py", b"README", b"def ", SLOW.encode(), KEY.encode()):
         assert text not in wire.sent, text
+    with closing(sqlite3.connect(home / "vectors" / "vectors.sqlite")) as connection:
+        kept = [np.frombuffer(blob, "<f2") for (blob,) in connection.execute("SELECT vector FROM vectors")]
+    assert kept
+    for vector in kept:
+        integers = np.rint(127 * vector.astype(np.float32)).astype(np.int8)
+        for numbers in (vector, vector.astype("<f4"), vector.astype("<f8"), integers):
+            assert numbers[:12].tobytes() not in wire.sent
+            assert base64.b64encode(numbers[:12].tobytes()) not in wire.sent
 
 
 def test_what_one_home_has_made_another_takes_and_embeds_nothing(team: Team, wire: Listener) -> None:
@@ -128,7 +139,7 @@ def test_what_one_home_has_made_another_takes_and_embeds_nothing(team: Team, wir
     assert taken == []
     assert {method for method, *_ in wire.heard[wire_before:]} == {"GET"}, "who only reads sends nothing"
     assert image(second, store=False) == image(first, store=False)
-    check_that_nothing_readable_was_sent(wire)
+    check_that_nothing_readable_was_sent(wire, team.projects[0].home)
     assert "src/cookies.py" in find(second, "how long do cookies live", mode="vector")
     assert second.status().warning == ""
 
@@ -144,7 +155,116 @@ def test_on_a_chroma_server_they_are_shared_as_well(tmp_path: Path) -> None:
         taken: list[int] = []
         assert index(team.home("developer", taken).open()).embedded == 0
         assert taken == []
-        check_that_nothing_readable_was_sent(wire)
+        check_that_nothing_readable_was_sent(wire, team.projects[0].home)
+
+
+def test_a_cache_that_was_emptied_gets_everything_again_from_who_writes_and_the_model_is_not_asked(
+    team: Team, kept: dict[str, bytes]
+) -> None:
+    made: list[int] = []
+    writer = team.home("ci", made, sharedVectorsWrite=True)
+    index(writer.open())
+    given = set(kept)
+    kept.clear()
+    made.clear()
+    writer.close()
+    index(writer.open())
+    assert set(kept) == given
+    assert made == []
+    taken: list[int] = []
+    assert index(team.home("developer", taken).open()).embedded == 0
+    assert taken == []
+
+
+def test_so_does_a_chroma_server_on_a_new_disk_also_beside_a_process_that_had_it_open(tmp_path: Path) -> None:
+    with real_server(tmp_path / "chroma") as chroma, team_over(tmp_path, f"chroma+{chroma.url}") as team:
+        made: list[int] = []
+        writer = team.home("ci", made, sharedVectorsWrite=True)
+        index(writer.open())
+        made.clear()
+        chroma.forget()
+        index(writer.opened[0])
+        assert made == []
+        taken: list[int] = []
+        assert index(team.home("developer", taken).open()).embedded == 0
+        assert taken == []
+
+
+def test_what_was_made_before_the_team_had_a_cache_is_given_by_the_next_pass(
+    team: Team, kept: dict[str, bytes]
+) -> None:
+    made: list[int] = []
+    writer = team.home("ci", made, sharedVectors="off")
+    index(writer.open())
+    writer.close()
+    made.clear()
+    writer.flags |= {"sharedVectors": team.url, "sharedVectorsWrite": True}
+    index(writer.open())
+    assert made == []
+    assert index(team.home("developer", made).open()).embedded == 0
+    assert made == []
+
+
+def test_values_that_nobody_can_open_are_given_again(team: Team, kept: dict[str, bytes]) -> None:
+    writer = team.home("ci", [], sharedVectorsWrite=True)
+    index(writer.open())
+    for path, value in kept.items():
+        kept[path] = bytes(len(value))
+    index(writer.opened[0])
+    taken: list[int] = []
+    assert index(team.home("developer", taken).open()).embedded == 0
+    assert taken == []
+
+
+def test_a_writer_that_finds_all_it_looks_for_asks_for_a_few_and_gives_nothing(
+    team: Team, wire: Listener, kept: dict[str, bytes]
+) -> None:
+    writer = team.home("ci", [], sharedVectorsWrite=True)
+    for number in range(300):
+        writer.write(f"many/part_{number}.py", f"def part_{number}():\n    return {number}\n")
+    workspace = writer.open()
+    index(workspace)
+    wire.heard.clear()
+    index(workspace)
+    assert methods(wire) == {"GET"}
+    assert 50 <= len(wire.heard) <= 200 < len(kept)
+
+
+def test_who_only_reads_does_not_look_for_what_was_lost(team: Team, wire: Listener, kept: dict[str, bytes]) -> None:
+    index(team.home("ci", [], sharedVectorsWrite=True).open())
+    reader = team.home("developer", []).open()
+    index(reader)
+    kept.clear()
+    wire.heard.clear()
+    index(reader)
+    assert wire.heard == []
+
+
+def test_a_server_that_fails_while_it_is_filled_again_gets_the_rest_at_the_next_pass(tmp_path: Path) -> None:
+    kept: dict[str, bytes] = {}
+    files, allowed = kept_files(kept), [10_000]
+
+    def answer(method: str, path: str, headers: dict[str, str], content: bytes) -> Answer:
+        if method == "PUT" and len(kept) >= allowed[0]:
+            return 507, "text/html", b"<html>full</html>"
+        return files(method, path, headers, content)
+
+    with listening(answer) as wire, team_over(tmp_path, wire.url) as team:
+        writer = team.home("ci", [], sharedVectorsWrite=True)
+        index(writer.open())
+        given = set(kept)
+        kept.clear()
+        allowed[0] = 3
+        writer.close()
+        workspace = writer.open()
+        index(workspace)
+        assert len(kept) < len(given)
+        assert "disk is full" in workspace.status().warning
+        assert workspace.status().status == "ready"
+        allowed[0] = 10_000
+        writer.close()
+        index(writer.open())
+        assert set(kept) == given
 
 
 def test_the_second_stage_takes_them_too(team: Team) -> None:

@@ -17,7 +17,7 @@ from sidecar.errors import SidecarError, SnapshotUnusable
 from sidecar.parts.network import Slowest
 from sidecar.parts.team import heads
 from sidecar.parts.team.heads import Head
-from sidecar.parts.team.places import FolderPlace, opened
+from sidecar.parts.team.places import FolderPlace, SignIn, opened
 from tests.patience import PATIENCE_S
 from tests.shelf_server import ShelfServer, cut_off_after, says
 
@@ -42,13 +42,13 @@ def file_of(folder: Path, content: bytes = CONTENT) -> Path:
 
 
 def put_one(server: ShelfServer, folder: Path, number: int = 1) -> None:
-    with opened(server.source, "", "snapshotSource") as place:
+    with opened(server.source, SignIn(), "snapshotSource") as place:
         place.put(file_of(folder), head(number))
 
 
 def test_what_is_put_is_listed_and_fetched_from_a_folder_and_from_a_server(server: ShelfServer, tmp_path: Path) -> None:
     for source in (str(tmp_path / "shelf"), server.source):
-        with opened(source, "", "snapshotSource") as place:
+        with opened(source, SignIn(), "snapshotSource") as place:
             assert place.heads() == []
             place.put(file_of(tmp_path), head())
             place.put(file_of(tmp_path), head(2))
@@ -64,7 +64,7 @@ def test_a_download_that_was_cut_off_goes_on_where_it_ended(server: ShelfServer,
     name = f"{head().sha256}.zst"
     server.faults[name] = cut_off_after(700_000)
     target, reported = tmp_path / "got", list[int]()
-    with opened(server.source, "", "snapshotSource") as place:
+    with opened(server.source, SignIn(), "snapshotSource") as place:
         with pytest.raises(SnapshotUnusable, match="what has been downloaded is kept"):
             place.fetch(head().needs[0], target, reported.append)
         server.faults.clear()
@@ -107,7 +107,10 @@ def test_a_server_that_does_not_send_the_file_is_named_with_what_it_did(
     put_one(server, tmp_path)
     server.faults[f"{head().sha256}.zst"] = fault  # type: ignore[assignment]
     slowest = Slowest(grace_s=0.05, bytes_per_s=1e9) if fault is crawl else Slowest()
-    with opened(server.source, "", "snapshotSource", slowest) as place, pytest.raises(SnapshotUnusable, match=reason):
+    with (
+        opened(server.source, SignIn(), "snapshotSource", slowest) as place,
+        pytest.raises(SnapshotUnusable, match=reason),
+    ):
         place.fetch(head().needs[0], tmp_path / "got", lambda done: None)
     assert not (tmp_path / "got").exists()
 
@@ -130,7 +133,7 @@ def test_a_list_that_is_none_is_refused(server: ShelfServer, tmp_path: Path, con
     (tmp_path / "heads.json").write_bytes(content)
     for source in (server.source, str(tmp_path)):
         with (
-            opened(source, "", "snapshotSource") as place,
+            opened(source, SignIn(), "snapshotSource") as place,
             pytest.raises(SnapshotUnusable, match="no list of snapshots"),
         ):
             place.heads()
@@ -157,7 +160,7 @@ def test_two_jobs_at_once_lose_no_entry_of_one_another(server: ShelfServer, tmp_
     file = file_of(tmp_path)
 
     def job(number: int) -> None:
-        with opened(server.source, "", "snapshotSource") as place:
+        with opened(server.source, SignIn(), "snapshotSource") as place:
             place.put(file, head(number))
 
     jobs = [threading.Thread(target=job, args=(number,)) for number in (1, 2)]
@@ -165,7 +168,7 @@ def test_two_jobs_at_once_lose_no_entry_of_one_another(server: ShelfServer, tmp_
         one.start()
     for one in jobs:
         one.join()
-    with opened(server.source, "", "snapshotSource") as place:
+    with opened(server.source, SignIn(), "snapshotSource") as place:
         assert {one.commit for one in place.heads()} == {head(1).commit, head(2).commit}
 
 
@@ -195,7 +198,7 @@ def test_a_server_that_knows_no_conditions_is_read_back_until_the_entry_is_there
 
     server.before_put = lose
     put_one(server, tmp_path, 2)
-    with opened(server.source, "", "snapshotSource") as place:
+    with opened(server.source, SignIn(), "snapshotSource") as place:
         assert [one.commit for one in place.heads()] == [head(2).commit, head(1).commit]
 
 
@@ -212,7 +215,7 @@ def test_the_list_keeps_the_last_200_and_one_entry_for_each_commit_and_kind() ->
 )
 def test_a_source_that_is_neither_https_nor_a_folder_is_refused(source: str) -> None:
     with pytest.raises(SidecarError, match="snapshotSource is"), ExitStack() as stack:
-        stack.enter_context(opened(source, "", "snapshotSource")).heads()
+        stack.enter_context(opened(source, SignIn(), "snapshotSource")).heads()
 
 
 def test_a_server_that_says_nothing_is_given_up_after_the_time_of_the_caller(server: ShelfServer) -> None:
@@ -220,7 +223,7 @@ def test_a_server_that_says_nothing_is_given_up_after_the_time_of_the_caller(ser
     server.faults["heads.json"] = lambda handler, _: over.wait(60)
     try:
         with (
-            opened(server.source, "", "snapshotSource", Slowest(silent_s=0.1)) as place,
+            opened(server.source, SignIn(), "snapshotSource", Slowest(silent_s=0.1)) as place,
             pytest.raises(SnapshotUnusable, match="timed out"),
         ):
             place.heads()
@@ -229,7 +232,7 @@ def test_a_server_that_says_nothing_is_given_up_after_the_time_of_the_caller(ser
 
 
 def test_a_sign_in_goes_with_every_request(server: ShelfServer, tmp_path: Path) -> None:
-    with opened(server.source, "Bearer t", "snapshotSource") as place:
+    with opened(server.source, SignIn("Bearer t"), "snapshotSource") as place:
         place.put(file_of(tmp_path), head())
     assert {headers.get("Authorization") for _, _, headers in server.asked} == {"Bearer t"}
 
@@ -239,7 +242,7 @@ def test_a_server_that_dies_while_it_is_written_leaves_no_entry(server: ShelfSer
         raise ConnectionAbortedError
 
     server.before_put = die
-    with opened(server.source, "", "snapshotSource") as place:
+    with opened(server.source, SignIn(), "snapshotSource") as place:
         with pytest.raises(SnapshotUnusable, match="Try again when the network works"):
             place.put(file_of(tmp_path), head())
         assert place.heads() == []

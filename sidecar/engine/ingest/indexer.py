@@ -20,7 +20,7 @@ from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, is_settled, path_of
-from sidecar.engine.ingest.team_vectors import TeamVectors
+from sidecar.engine.ingest.team_vectors import TeamVectors, TextsOf, give_what_was_lost
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
@@ -128,6 +128,7 @@ class Indexer:
         self._embedder = embedder
         self._source = source
         self._parts = parts
+        self._texts = TextsOf(parts.body_text, parts.path_text)
         self._lexical = parts.lexical
         self._on_commit = on_commit
         self._embedding = make_lock(Rank.EMBEDDING)
@@ -151,6 +152,7 @@ class Indexer:
         tally.embedded += self.finish_vectors(cancelled)
         self._remake_released(tally, cancelled)
         self._merge(at_end=True)
+        give_what_was_lost(self._manifest, self._kept, self._team, self._texts, cancelled)
         return tally
 
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
@@ -180,14 +182,12 @@ class Indexer:
         embedded = 0
         while rows := self._manifest.without_vector(_EMBED_BATCH):
             _check(cancelled)
-            bodies = {r.body_hash: self._parts.body_text(r.chunk) for r in rows}
-            paths = {r.path_hash: self._parts.path_text(r.path) for r in rows}
-            made, new = self._make_vectors({**paths, **bodies}, lambda _: None)
+            made, new = self._make_vectors(self._texts.by_hash(rows), lambda _: None)
             with self._manifest.transaction():
                 self._manifest.set_vectors(
                     [(r.chunk_id, made[r.body_hash]) for r in rows], [(r.file_id, made[r.path_hash]) for r in rows]
                 )
-            embedded += len(new & bodies.keys())
+            embedded += len(new & {r.body_hash for r in rows})
             self._on_commit()
         return embedded
 

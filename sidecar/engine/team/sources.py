@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sidecar.parts.network import Slowest
     from sidecar.parts.team.heads import Stored
     from sidecar.parts.team.history import History
-    from sidecar.parts.team.places import SnapshotPlace
+    from sidecar.parts.team.places import SignIn, SnapshotPlace
 
 _MOST_SIGN_IN = 8192
 _ROOM = 5
@@ -76,7 +76,9 @@ class Sources:
         _remove_others(folder, files)
         every = sum(stored.size for stored in needs)
         if not room_for(every * _ROOM, folder):
-            raise DiskFull(f"The snapshot has {every // 10**6} MB and needs {_ROOM} times that for a moment.")
+            raise DiskFull(
+                f"The snapshot has {every / 1e6:.1f} MB and needs {every * _ROOM / 1e6:.1f} MB free for a moment."
+            )
         before = 0
 
         def report(done: int) -> None:
@@ -120,12 +122,19 @@ def _remove_others(folder: Path, files: Sequence[Path]) -> None:
             other.unlink(missing_ok=True)
 
 
-def sign_in_for(place: str, settings: Settings) -> str:
+def sign_in_for(place: str, settings: Settings) -> SignIn:
     """Returns the header Authorization for requests to this place: the content of the file that the user has named if
-    the place is on the server of the setting snapshotSource; else empty. Raises SnapshotUnusable if that file cannot be
-    read."""
-    if not settings.snapshot_sign_in or "://" not in place or _origin(place) != _origin(settings.snapshot_source):
-        return ""
+    the place is on the server of the setting snapshotSource, else the reason why it is not sent. Raises
+    SnapshotUnusable if that file cannot be read."""
+    from sidecar.parts.team.places import SignIn
+
+    if not settings.snapshot_sign_in or "://" not in place:
+        return SignIn()
+    if _origin(place) != _origin(settings.snapshot_source):
+        source = shown.reason(settings.snapshot_source) or "not set"
+        return SignIn(
+            not_sent=f"snapshotSignIn was not sent: it is for the server of snapshotSource, which is {source}."
+        )
     path = Path(settings.snapshot_sign_in)
     try:
         text = (read_small_file(path, _MOST_SIGN_IN) or b"").decode("ascii").strip()
@@ -135,7 +144,7 @@ def sign_in_for(place: str, settings: Settings) -> str:
         raise SnapshotUnusable(
             f"snapshotSignIn names {shown.place(path)}, which is missing, empty or more than one line of text."
         )
-    return text
+    return SignIn(text)
 
 
 def _origin(address: str) -> tuple[str, str]:

@@ -9,11 +9,13 @@ from contextlib import ExitStack
 from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sidecar import shown
 from sidecar.errors import StoreFailed
 from sidecar.locks import Rank, make_lock
 from sidecar.parts.network import Server, Way
+from sidecar.parts.vectors.frames import Frame
 from sidecar.parts.vectors.server_link import ChromaServer, ServerLink
 
 T = TypeVar("T")
@@ -112,31 +114,39 @@ class ChromaPlace:
 
     def fetch(self, names: Sequence[bytes], size: int) -> dict[bytes, bytes]:
         """See `VectorPlace.fetch`."""
-        self._reach()
         found: dict[bytes, bytes] = {}
         for start in range(0, len(names), _ROWS):
             asked = _rows(names[start : start + _ROWS], 2 * _WORD)
-            _, (there, values) = self._link.ask("fetch", _COLLECTION, [asked], words=-(-size // _WORD))
+            _, (there, values) = self._ask("fetch", [asked], words=-(-size // _WORD))
             found |= {n.tobytes(): v.tobytes()[:size] for n, v in zip(there, values, strict=True)}
         return found
 
     def keep(self, values: Mapping[bytes, bytes]) -> None:
         """See `VectorPlace.keep`."""
-        self._reach()
         names = list(values)
         for start in range(0, len(names), _ROWS):
             some = names[start : start + _ROWS]
             length = _WORD * -(-len(values[some[0]]) // _WORD)
             kept = _rows([values[name].ljust(length, b"\0") for name in some], length)
-            self._link.ask("keep", _COLLECTION, [_rows(some, 2 * _WORD), kept])
+            self._ask("keep", [_rows(some, 2 * _WORD), kept])
 
     def close(self) -> None:
         """See `VectorPlace.close`."""
         self._link.close()
 
-    def _reach(self) -> None:
+    def _ask(self, call: str, arrays: Sequence[NDArray[np.int64]], **rest: int) -> Frame:
+        """Asks once more if the collection was gone or unreadable: opening makes it anew."""
+        try:
+            return self._ask_once(call, arrays, rest)
+        except StoreFailed as error:
+            if not error.facts.get("rebuild"):
+                raise
+        return self._ask_once(call, arrays, rest)
+
+    def _ask_once(self, call: str, arrays: Sequence[NDArray[np.int64]], rest: Mapping[str, int]) -> Frame:
         if not self._link.is_open:
             self._link.open()
+        return self._link.ask(call, _COLLECTION, arrays, **rest)
 
 
 def _each(work: Callable[[bytes], T], names: Sequence[bytes]) -> list[T]:
@@ -150,6 +160,6 @@ def _each(work: Callable[[bytes], T], names: Sequence[bytes]) -> list[T]:
             raise
 
 
-def _rows(blobs: Sequence[bytes], length: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _rows(blobs: Sequence[bytes], length: int) -> NDArray[np.int64]:
     """Returns the blobs, which are `length` bytes long each, as int64, shape [n, length / 8]."""
     return np.frombuffer(b"".join(blobs), np.int64).reshape(len(blobs), length // _WORD)

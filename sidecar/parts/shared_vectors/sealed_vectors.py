@@ -45,6 +45,11 @@ class SealedVectors:
         """One line on why the server is not asked at the moment; empty if it is."""
         return self._note
 
+    @property
+    def writes(self) -> bool:
+        """Whether this machine may write there."""
+        return self._writes
+
     def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
         """Returns the positions of the texts whose vectors the team has, ascending, and these vectors, shape [n,
         dimension]. Raises nothing."""

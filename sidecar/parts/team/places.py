@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -51,12 +52,20 @@ class SnapshotPlace(Protocol):
         """Stores a snapshot, then lists it. Entries that others add at the same time stay."""
 
 
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """The value of the header Authorization; or, if that is empty, a sentence that says why the user's is not sent."""
+
+    header: str = ""
+    not_sent: str = ""
+
+
 @contextmanager
-def opened(source: str, sign_in: str, setting: str, pace: Slowest = PACE) -> Iterator[SnapshotPlace]:
+def opened(source: str, sign_in: SignIn, setting: str, pace: Slowest = PACE) -> Iterator[SnapshotPlace]:
     """Yields the place that `source` names: an address, or the absolute path of a folder. `setting` is the setting that
     names it."""
     if "://" in source:
-        with Server(source, Way(setting, SnapshotUnusable, sign_in, pace)) as server:
+        with Server(source, Way(setting, SnapshotUnusable, sign_in.header, pace, unsigned=sign_in.not_sent)) as server:
             yield WebPlace(server)
     else:
         yield FolderPlace(_folder(source, setting))
