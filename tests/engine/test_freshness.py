@@ -79,10 +79,10 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_rebuild_does_not_hide_that_the_former_index_lacks_changes(elsewhere: bool) -> None:
     files = Coverage(477, missing=(("secrets", 1),))
-    said = Standing(files, RunningJob("rebuild", 896, 1529, elsewhere), Staleness(288)).notice()
+    said = Standing(files, RunningJob("rebuild", 896, 1529, elsewhere=elsewhere), Staleness(288)).notice()
     assert "these results come from the previous one. 288 changed paths are not indexed yet; results may be" in said
     assert "477 of 478 files are indexed: 1 may hold secrets." in said
-    built = Standing(files, RunningJob("create", 1, 2, elsewhere), Staleness(288)).notice()
+    built = Standing(files, RunningJob("create", 1, 2, elsewhere=elsewhere), Staleness(288)).notice()
     assert "changed path" not in built
 
 
