@@ -85,7 +85,7 @@ class Places:
             return str(folders[0])
         if not self._working_directory:
             raise WorkspaceNotFound(
-                "The folder in which this server was started does not exist any more. Start it in a project folder or "
+                "The folder in which this server was started no longer exists. Start it in a project folder or "
                 "with --workspace DIR."
             )
         project = Path(find_project_root(self._working_directory))
