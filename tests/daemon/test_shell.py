@@ -17,7 +17,7 @@ from tests.daemon.data_folder import SIDECAR, DataFolder, eventually, write_work
 from tests.patience import PATIENCE_S
 
 TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|(?<=Ms\": )[0-9.]+|(?<=_ms: )[0-9.]+|[0-9]{4}-[0-9:T.+Z-]+")
-PROGRESS = re.compile(r"(\d+/\d+ .*\n)+")
+PROGRESS = re.compile(r"(\w[\w ]*: [\d,]+ of [\d,]+ files?\n)+")
 
 COMMANDS = (
     ("search", "convert_unit_1"),
@@ -121,7 +121,7 @@ def test_progress_comes_line_by_line_where_there_is_no_terminal(data_folder: Dat
     work = write_workspace(tmp_path / "large", 300)
     data_folder.run("daemon", "start")
     done = data_folder.run("index", cwd=work)
-    assert re.search(r"^\d+/300 ", done.stderr, re.MULTILINE)
+    assert re.search(r"^Indexing: \d+ of 300 files$", done.stderr, re.MULTILINE)
     assert "300 files" in done.stdout
 
 
@@ -154,7 +154,7 @@ def test_ctrl_c_cancels_what_the_daemon_does_for_this_shell(data_folder: DataFol
         text=True,
     ) as process:
         assert process.stderr is not None
-        assert "/1500" in process.stderr.readline()
+        assert "of 1,500 files" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130

@@ -92,7 +92,7 @@ def test_ctrl_c_ends_indexing_with_130_and_says_what_is_kept(home: Path, tmp_pat
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
-    assert "/1500" in first
+    assert "of 1,500 files" in first
     assert process.returncode == 130
     assert out == ""
     assert "interrupted" in err
