@@ -364,7 +364,7 @@ def test_indexing_from_a_shell_waits_for_both_stages(staged: Project, tap: Tap, 
     said: list[tuple[int, int, str]] = []
     report = staged.open().refresh(lambda *step: said.append(step), never_cancelled)
     assert (report.code.chunks, report.embedded, report.upgraded) == (61, 60, 60), "a text of two chunks counts once"
-    assert f"Embedding with {SLOW}" in {message for _, _, message in said}
+    assert f"Embedding with {SLOW}: 61 of 61 chunks" in {message for _, _, message in said}
     assert is_upgraded(staged.opened[-1].status())
     assert image(staged.opened[-1]) == from_scratch(staged, models)
     assert index(staged.opened[-1]).upgraded == 0
