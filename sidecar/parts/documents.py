@@ -7,6 +7,7 @@ Several processes may use one file. `parts/lexical` has the query language, scor
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -153,7 +154,11 @@ class KeptDocuments:
 
     def metadata(self, number: int) -> str:
         """Returns the metadata of a document, as it was stored."""
-        return str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
+        with self._file.reading():
+            text = str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
+            if not _is_json(text):
+                raise sqlite3.DatabaseError("the metadata of a document is damaged")
+            return text
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
         with self._file.reading():
@@ -174,7 +179,7 @@ class KeptDocuments:
 def _rescue(old: sqlite3.Connection, new: sqlite3.Connection, count: CountWords) -> int:
     """Copies indexes and documents and recreates the postings.
 
-    Skips documents whose index is lost. Returns how many it copied.
+    Skips documents whose index is lost, and damaged metadata. Returns how many documents it copied.
     """
     rules: dict[int, tuple[bool, int]] = {}
     for number, name, lowercase, shortest in readable_rows(old, "indexes", "id", "name, lowercase, min_length"):
@@ -182,15 +187,26 @@ def _rescue(old: sqlite3.Connection, new: sqlite3.Connection, count: CountWords)
             new.execute("INSERT INTO indexes VALUES(?, ?, ?, ?)", (number, name, lowercase, shortest))
             rules[number] = bool(lowercase), int(shortest)
     rescued = 0
-    for number, index, *row in readable_rows(old, "documents", "number", "index_id, doc_id, content, metadata"):
+    columns = "index_id, doc_id, content, metadata"
+    for number, index, doc_id, content, metadata in readable_rows(old, "documents", "number", columns):
         if index not in rules:
             continue
         with contextlib.suppress(sqlite3.IntegrityError):
-            new.execute("INSERT INTO documents VALUES(?, ?, ?, ?, ?)", (number, index, *row))
-            counts = count(str(row[1]), *rules[index])
+            row = (number, index, doc_id, content, metadata if _is_json(str(metadata)) else "{}")
+            new.execute("INSERT INTO documents VALUES(?, ?, ?, ?, ?)", row)
+            counts = count(str(content), *rules[index])
             new.executemany(
                 "INSERT INTO postings VALUES(?, ?, ?, ?)",
                 sorted((index, token, number, times) for token, times in counts.items()),
             )
             rescued += 1
     return rescued
+
+
+def _is_json(text: str) -> bool:
+    """Whether a stored text is whole JSON. A damaged page of the file can leave a text of zeros in its place."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

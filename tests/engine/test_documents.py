@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -318,3 +320,18 @@ def matches(text: str, query: list[tuple[str, str]]) -> bool:
     if not query or any(not holds(word) for word in must) or any(holds(word) for word in must_not):
         return False
     return bool(must) or not terms or any(holds(word) for word in terms if len(word) > 1)
+
+
+def test_damaged_metadata_is_reported_and_the_other_documents_are_found(tmp_path: Path) -> None:
+    documents = indexes(tmp_path)
+    documents.create("kept", "sqlite", True, 2)
+    documents.add("kept", "a", "python limits", {"from": "a"})
+    documents.add("kept", "b", "java limits", {"from": "b"})
+    file = tmp_path / "documents" / "documents.sqlite"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE documents SET metadata = ? WHERE doc_id = 'a'", ("\0" * 12,))
+    with pytest.raises(IndexCorrupt, match="metadata of a document is damaged") as raised:
+        ask(documents, "python", name="kept")
+    assert str(file) in raised.value.message
+    assert find(documents, "java", name="kept") == ["b"]
+    documents.close()
