@@ -12,6 +12,7 @@ from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.parts.lexical.definitions import (
     DefinitionRow,
+    defined_among,
     defined_names,
     find_definitions,
     newest_defining_file,
@@ -51,7 +52,7 @@ def mistyped(snapshot: SearchedSnapshot, folded: str) -> list[str]:
     names = snapshot.memo.carried(_Names, lambda known: _read_names(snapshot.connection, known))
     likely = names.table.near(folded, edits)
     near = closest(folded, likely, edits, _MOST_READ)
-    defined = frozenset(row.folded for row in find_definitions(snapshot.connection, near))
+    defined = defined_among(snapshot.connection, near)
     return [name for name in near if name in defined][:_MOST]
 
 

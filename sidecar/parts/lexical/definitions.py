@@ -116,6 +116,16 @@ def defined_names(connection: sqlite3.Connection, after: int = 0) -> Iterator[st
     return (name for (name,) in rows)
 
 
+def defined_among(connection: sqlite3.Connection, folded: Iterable[str]) -> frozenset[str]:
+    """Returns those of these folded names that some file defines."""
+    found: set[str] = set()
+    for names in _in_blocks(folded):
+        marks = ",".join("?" * len(names))
+        rows = connection.execute(f"SELECT DISTINCT folded FROM definitions WHERE folded IN ({marks})", names)
+        found.update(name for (name,) in rows)
+    return frozenset(found)
+
+
 def newest_defining_file(connection: sqlite3.Connection) -> int:
     """Returns the highest id of a file that defines a name; 0 if none does."""
     (highest,) = connection.execute("SELECT max(file_id) FROM definitions").fetchone()
