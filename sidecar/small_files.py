@@ -1,16 +1,33 @@
-"""Reads small files that others write and that affect sidecar (ignore rules, settings, git's own files), and replaces
-small files atomically."""
+"""Opens files of which nobody knows what is at their path: files of rules, settings and git's, and sidecar's own.
+
+Anything may lie there: a pipe, on which opening or reading waits for ever; a device, which never ends; a folder; a link
+to nothing, through which a file would be made somewhere else. Only regular files are opened, and none is waited for.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import stat as modes
 import time
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+"""Flags of `os.open` that keep it from waiting, whatever is at the path."""
+_FLAGS = os.O_RDONLY | AT_ONCE
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | AT_ONCE
+_MORE = os.O_WRONLY | os.O_CREAT | os.O_APPEND | AT_ONCE
+_PRIVATE = 0o600
+A_FOLDER = "a folder"
+_KINDS = (
+    (modes.S_ISDIR, A_FOLDER),
+    (modes.S_ISFIFO, "a pipe"),
+    (modes.S_ISSOCK, "a socket"),
+    (modes.S_ISLNK, "a link that leads to no file"),
+)
 
 
 class TooLarge(ValueError):
@@ -45,6 +62,71 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
+
+
+def what_else(path: str | os.PathLike[str], *, follow_links: bool = True) -> str:
+    """Returns what is at a path in place of a regular file, such as "a pipe"; empty if nothing or a regular file is
+    there, or if that cannot be determined. If `follow_links`, a link to a regular file counts as one."""
+    try:
+        mode = os.lstat(path).st_mode  # alone in most cases, and every opening of a database asks four times
+    except OSError:
+        return ""
+    if modes.S_ISLNK(mode) and follow_links:
+        with contextlib.suppress(OSError):
+            mode = os.stat(path).st_mode  # noqa: PTH116
+    if modes.S_ISREG(mode):
+        return ""
+    return next((kind for holds, kind in _KINDS if holds(mode)), "a device")
+
+
+def remove(path: Path) -> None:
+    """Removes whatever is at a path: a file, a folder with all that is in it, or a link, but not what it leads to.
+    Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        import shutil  # slow to import, and seldom needed
+
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def open_new(path: Path) -> BinaryIO:
+    """Opens a new file of sidecar's own for writing, in place of whatever is at its path. Raises OSError.
+
+    Only its owner can read it.
+    """
+    remove(path)
+    return os.fdopen(os.open(path, _NEW, _PRIVATE), "wb")
+
+
+def make_folder(path: Path) -> None:
+    """Makes a folder of sidecar's own, which only its owner can enter, in place of whatever else is at its path. Raises
+    OSError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except FileExistsError:
+        remove(path)
+        path.mkdir(mode=0o700)
+
+
+def open_to_append(path: Path, *, existing: bool = False) -> BinaryIO:
+    """Opens a file of sidecar's own for writing at its end; makes it if it is missing, unless it must be `existing`.
+    Raises OSError, also if something else than a regular file is there."""
+    flags = _MORE & ~os.O_CREAT if existing else _MORE
+    return os.fdopen(_regular(path, os.open(path, flags, _PRIVATE)), "ab")
+
+
+def open_to_read(path: Path) -> io.BufferedReader:
+    """Opens a file of any size. Raises OSError, also if something else than a regular file is there."""
+    return os.fdopen(_regular(path, os.open(path, _FLAGS)), "rb")
+
+
+def _regular(path: Path, descriptor: int) -> int:
+    """Returns the descriptor if it is a regular file's; else closes it and raises OSError."""
+    if modes.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, f"it is {what_else(path) or 'no regular file'}", str(path))
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:

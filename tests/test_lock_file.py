@@ -96,12 +96,15 @@ def test_a_file_that_was_deleted_is_not_the_current_one_and_a_new_one_can_be_loc
     new.release()
 
 
-def test_a_link_is_no_lock_file(path: Path) -> None:
+def test_a_link_is_no_lock_file_and_makes_way_for_one(path: Path) -> None:
     path.with_suffix(".target").write_text("kept")
     path.symlink_to(path.with_suffix(".target"))
-    with pytest.raises(PermissionDenied, match='lock" cannot be written'):
-        LockFile(path).take()
+    lock = LockFile(path)
+    assert lock.take()
+    lock.write("held")
+    assert not path.is_symlink()
     assert path.with_suffix(".target").read_text() == "kept"
+    lock.release()
 
 
 def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -13,6 +13,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sidecar.small_files import read_small_file, replace_file
+
+_MAX_BYTES = 16 * 1024 * 1024
+
 
 class Written(NamedTuple):
     """What was written into a file: its hash afterwards, the (start, end) of the added parts, and the path that was
@@ -65,11 +69,11 @@ class WriteRecord:
             entries[str(file)] = written._asdict()
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+            replace_file(self._path, (json.dumps(entries, indent=1) + "\n").encode(), 0o600)
 
     def _all(self) -> dict[str, Any]:
         try:
-            entries = json.loads(self._path.read_text(encoding="utf-8"))
+            entries = json.loads(read_small_file(self._path, _MAX_BYTES) or b"")
         except (OSError, ValueError):
             return {}
         return entries if isinstance(entries, dict) else {}

@@ -22,6 +22,7 @@ from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
 from sidecar.errors import DaemonUnavailable, InvalidParams, NotFound, SidecarError
 from sidecar.lock_file import is_locked
 from sidecar.settings.home import data_home
+from sidecar.small_files import open_to_read
 
 if TYPE_CHECKING:
     from sidecar.daemon.alone import Alone
@@ -225,7 +226,8 @@ class Client:
     def _logs(self, lines: int) -> tuple[dict[str, Any], str]:
         path = self.place.home / "logs" / "daemon.log"
         try:
-            text = path.read_text(encoding="utf-8", errors="replace")
+            with open_to_read(path) as file:
+                text = file.read().decode("utf-8", "replace")
         except OSError:
             text = ""
         last = text.splitlines()[-lines:] if lines > 0 else []

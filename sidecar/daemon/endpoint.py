@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 
 from sidecar import shown
 from sidecar.errors import PermissionDenied, SidecarError, disk_error
+from sidecar.small_files import read_small_file
 
 LONGEST_SOCKET_PATH = 100
 """In bytes. Systems allow 104 to 108 with the terminating zero."""
 _CONNECT_S = 5.0
+_MAX_BYTES = 64 * 1024
 
 
 class Record(NamedTuple):
@@ -111,7 +113,7 @@ class Endpoint(NamedTuple):
 def read_record(lock: Path) -> Record | None:
     """Returns the record in this lock file; None if the file is missing or holds no record."""
     try:
-        stored: Any = json.loads(lock.read_bytes())
+        stored: Any = json.loads(read_small_file(lock, _MAX_BYTES) or b"")
         return Record(int(stored["pid"]), str(stored["socket"]), str(stored["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

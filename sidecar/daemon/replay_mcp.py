@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sidecar.daemon.repeatable import MCP
 from sidecar.daemon.replay import REPLAY, Message, Replay, as_utf8
+from sidecar.small_files import read_small_file, replace_file
 
 _MOST_PROTOCOLS = 20
+_MAX_BYTES = 16 * 1024 * 1024
 _ASKING = frozenset(
     {
         "ping",
@@ -116,7 +117,7 @@ class Hello:
     def known(self) -> dict[str, Any]:
         """Returns the stored answers; empty if the file is missing or damaged."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
-            stored = json.loads(self._path.read_bytes())
+            stored = json.loads(read_small_file(self._path, _MAX_BYTES) or b"")
             return stored if isinstance(stored, dict) else {}
         return {}
 
@@ -125,10 +126,8 @@ class Hello:
         known = self.known()
         if known.get(protocol) == result or len(known) > _MOST_PROTOCOLS:
             return
-        new = self._path.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):
-            new.write_text(json.dumps({**known, protocol: result}))
-            new.replace(self._path)
+            replace_file(self._path, json.dumps({**known, protocol: result}).encode(), 0o600)
 
 
 class LineCutter:

@@ -22,6 +22,7 @@ from sidecar.daemon.handshake import Handshake, greet
 from sidecar.daemon.spawn import daemon_environment, patience
 from sidecar.errors import IndexLocked, InvalidParams, SidecarError
 from sidecar.lock_file import LockFile
+from sidecar.small_files import open_new
 from sidecar.surfaces.cli.log import LateFile, log_to_file
 
 BACKLOG = 128
@@ -205,7 +206,7 @@ def _log(place: Endpoint, *, quiet: bool) -> None:
     log_to_file()  # error messages name that file, in whichever process the error occurs
     if quiet:
         _take_prints()
-        faulthandler.enable((path.parent / "daemon-crash.log").open("w"))
+        faulthandler.enable(open_new(path.parent / "daemon-crash.log"))
 
 
 def _take_prints() -> None:

@@ -17,9 +17,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.small_files import open_to_append, read_small_file
+
 ASK = ".ask"
 _HEARD, _ANSWERED = ".heard", ".answered"
 _STEP_S = 0.005
+_MAX_BYTES = 1 << 26
 _NUMBERS = itertools.count()
 
 
@@ -51,7 +54,7 @@ class Asking:
             question.touch(0o600, exist_ok=False)
             if not _within(heard_s, lambda: not question.exists()) or not _within(answered_s, answer.exists):
                 return None
-            fields = json.loads(answer.read_bytes())
+            fields = json.loads(read_small_file(answer, _MAX_BYTES) or b"")
             return WriterReply(bool(fields["fresh"]), tuple(map(str, fields["awaiting"])))
         except (OSError, ValueError, KeyError, TypeError):  # such as a folder that this process may not write into
             return None
@@ -74,7 +77,7 @@ class Asking:
         for name in names:
             heard = self._path(name, _HEARD)
             with contextlib.suppress(OSError):  # the reader has stopped waiting
-                with heard.open("r+b") as file:
+                with open_to_append(heard, existing=True) as file:
                     file.write(text)
                 heard.rename(self._path(name, _ANSWERED))
 

@@ -16,13 +16,13 @@ from typing import Any
 
 from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
-from sidecar.small_files import Look, is_fresh, look_of
+from sidecar.small_files import Look, is_fresh, look_of, what_else
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 _CACHE_KIB = 8 * 1024
 _PROBED = 100_000
-_FILES = ("", "-wal", "-shm")
+_FILES = ("", "-wal", "-shm", "-journal")
 _REBUILD = "{name}: {error}. Run `reindex_project` to rebuild it."
 
 
@@ -82,7 +82,7 @@ def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> s
     with translated(path, corrupt):
         if readonly and _is_gone(path):
             raise _corrupt(corrupt, path, "the file is gone")
-        connection = connect_readonly(path) if readonly else _connect(path, "mode=rwc")
+        connection = connect_readonly(path) if readonly else open_file(path)
         # A cache and no memory map: if the file is truncated, reading a map kills the process.
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         if not readonly:
@@ -91,9 +91,19 @@ def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> s
         return connection
 
 
-def _connect(path: Path, way: str) -> sqlite3.Connection:
+def open_file(path: Path, way: str = "mode=rwc", timeout: float = 30) -> sqlite3.Connection:
+    """Opens a connection in autocommit mode, without the other options of `connect`.
+
+    Several threads may use it, one at a time. Raises sqlite3.Error, also if something else than a regular file has the
+    name of the file or of its journal.
+
+    SQLite opens whatever is there: it would read a pipe or a device for ever, and follow a link to nothing.
+    """
+    for ending in _FILES:
+        if kind := what_else(f"{path}{ending}"):
+            raise sqlite3.DatabaseError(f"{path.name}{ending} is {kind}" if ending else f"it is {kind}")
     return sqlite3.connect(
-        f"{path.as_uri()}?{way}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+        f"{path.as_uri()}?{way}", uri=True, isolation_level=None, check_same_thread=False, timeout=timeout
     )
 
 
@@ -103,14 +113,14 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     SQLite cannot read a WAL database in a read-only folder without its shared-memory file. No process can write there
     either, so the file is then opened as immutable.
     """
-    connection = _connect(path, "mode=ro")
+    connection = open_file(path, "mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.OperationalError:
         connection.close()
         if _is_gone(path) or os.access(path.parent, os.W_OK):
             raise
-        return _connect(path, "mode=ro&immutable=1")
+        return open_file(path, "mode=ro&immutable=1")
     return connection
 
 
@@ -129,7 +139,7 @@ def file_id(path: Path) -> int:
     """
     if _is_gone(path):
         raise _corrupt(_REBUILD, path, "the file is gone")
-    with translated(path), contextlib.closing(_connect(path, "mode=ro&immutable=1")) as connection:
+    with translated(path), contextlib.closing(open_file(path, "mode=ro&immutable=1")) as connection:
         (number,) = connection.execute("PRAGMA application_id").fetchone()
     return int(number)
 
@@ -156,7 +166,7 @@ class OpenedFile:
 def copy_database(source: Path, target: Path) -> None:
     """Copies the last commit of a database into a new file, without blocking readers or writers of the source."""
     closing = contextlib.closing
-    with translated(target), closing(connect(source, readonly=True)) as old, closing(sqlite3.connect(target)) as new:
+    with translated(target), closing(connect(source, readonly=True)) as old, closing(open_file(target)) as new:
         old.backup(new)
 
 

@@ -21,9 +21,11 @@ from sidecar import shown
 from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
 from sidecar.processes import is_running
+from sidecar.small_files import read_small_file
 
 DAEMON_COMMAND = "sidecar daemon"
 _POLL_S = 0.05
+_MAX_BYTES = 64 * 1024
 
 
 def own_command() -> str:
@@ -116,8 +118,6 @@ class Lease:
         """Takes the lock unless another process, or another `Lease`, holds it."""
         try:
             self._file.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self._file.path.is_dir():
-                self._file.path.rmdir()  # an empty folder of this name is not a lock
         except OSError as error:
             raise disk_error(error, self._file.path) from error
         if not self._file.take():
@@ -140,7 +140,7 @@ class Lease:
 
     def _read(self) -> dict[str, Any]:
         try:
-            holder = json.loads(self._file.path.read_bytes())
+            holder = json.loads(read_small_file(self._file.path, _MAX_BYTES) or b"")
         except (OSError, ValueError):
             return {}
         return holder if isinstance(holder, dict) else {}

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from sidecar import __version__, shown
 from sidecar.errors import SidecarError
+from sidecar.small_files import open_to_append, open_to_read
 
 if TYPE_CHECKING:
     from httpx2 import Client, Request, Response
@@ -240,7 +241,7 @@ class Server:
         report(done)
         if done == file.size:
             return sums
-        with self.open(url, {"Range": f"bytes={done}-"} if done else {}) as response, part.open("ab") as out:
+        with self.open(url, {"Range": f"bytes={done}-"} if done else {}) as response, open_to_append(part) as out:
             if done and not _goes_on(response, done):
                 out.truncate(0)
                 sums, done = _Sums(file), 0
@@ -330,7 +331,7 @@ def _sums_so_far(file: Expected, part: Path) -> tuple[_Sums, int]:
 
 
 def _blocks_of(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as there:
+    with open_to_read(path) as there:
         while block := there.read(_BLOCK):
             yield block
 

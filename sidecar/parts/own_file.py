@@ -16,7 +16,7 @@ from pathlib import Path
 from sidecar import shown
 from sidecar.errors import IndexCorrupt, PermissionDenied, SidecarError
 from sidecar.locks import Rank, make_rlock
-from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, translated
+from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, open_file, translated
 
 Rescue = Callable[[sqlite3.Connection, sqlite3.Connection], int]
 """Takes connections to the damaged file and to a new one, copies all entries that can still be read, and returns their
@@ -114,7 +114,7 @@ class OwnFile:
         """Puts a new file in place, with the entries that can be rescued from `old`. Returns how many these are."""
         new = self._path.with_suffix(f".{uuid.uuid4().hex[:8]}.new")
         try:
-            with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
+            with contextlib.closing(open_file(new)) as connection:
                 for statement in self._schema:
                     connection.execute(statement)
                 with all_or_nothing(connection):
@@ -209,7 +209,10 @@ class OwnFile:
 
 def _opened_for_rescue(aside: Path) -> sqlite3.Connection:
     """Opens a connection that reads as much of a damaged file as possible."""
-    connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True) if aside.is_file() else sqlite3.connect("")
+    try:
+        connection = open_file(aside, "mode=ro")
+    except sqlite3.Error:  # it is no file at all
+        connection = sqlite3.connect("")
     connection.text_factory = _readable
     connection.execute("PRAGMA writable_schema = ON")  # reads even a truncated file
     return connection

@@ -31,6 +31,7 @@ from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.parts.asking import asked_in, question_of
 from sidecar.parts.git_head import GitHead
+from sidecar.small_files import AT_ONCE
 
 Strategy: TypeAlias = Literal["files", "git"]
 Events: TypeAlias = set[tuple[int, str]]
@@ -319,7 +320,7 @@ class Watcher:
         time."""
         path = f"{self._mark}{os.sep}{os.getpid()}-{next(_MARKS)}"
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | AT_ONCE, 0o600))
             os.unlink(path)  # noqa: PTH108
         except OSError:
             self._take(self._notifier)

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.small_files import open_new, open_to_read
+
 _DIGITS = 64
 _ALIGNED = 64
 
@@ -46,7 +48,7 @@ def write_arrays(path: Path, content: ArrayFile) -> bool:
     # are refused.
     new = path.with_suffix(".new")
     try:
-        with new.open("wb") as file:
+        with open_new(new) as file:
             file.write(digest.hexdigest().encode())
             for part in parts:
                 file.write(part)
@@ -63,7 +65,8 @@ def write_arrays(path: Path, content: ArrayFile) -> bool:
 def read_arrays(path: Path) -> ArrayFile | None:
     """Returns the content of the file; None if it is missing, cannot be read, or differs from what was written."""
     try:
-        content = path.read_bytes()
+        with open_to_read(path) as file:
+            content = file.read()
     except OSError:
         return None
     whole = memoryview(content)

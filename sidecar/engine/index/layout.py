@@ -19,10 +19,12 @@ from pathlib import Path
 
 from sidecar.errors import SidecarError, disk_error
 from sidecar.parts.paths import index_id
+from sidecar.small_files import TooLarge, make_folder, read_small_file, remove, replace_file
 
 _MEMORIES = "memories"
 _DOCUMENTS = "documents"
 _CONFIG = "config.json"
+_MOST_DIGITS = 40
 _KEPT = (_MEMORIES, _DOCUMENTS, _CONFIG)
 
 
@@ -59,9 +61,10 @@ class IndexLayout:
         """
         number = 0
         try:
-            number = int(self._current.read_text("ascii"))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+            stored = read_small_file(self._current, _MOST_DIGITS)
+            if stored is None and not os.path.lexists(self._current):
+                return None
+            number = int(stored or b"")
         except (OSError, ValueError):
             pass
         there = self.generations()
@@ -72,15 +75,10 @@ class IndexLayout:
 
         Raises DiskFull or PermissionDenied.
         """
-        new = self._current.with_suffix(".new")
         try:
             if self._current.is_dir():
-                shutil.rmtree(self._current)
-            with new.open("w", encoding="ascii") as file:
-                file.write(str(number))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self._current)
+                remove(self._current)
+            replace_file(self._current, str(number).encode(), 0o600)
         except OSError as error:
             raise disk_error(error, self.path) from error
 
@@ -117,6 +115,7 @@ class IndexLayout:
         """Creates an empty folder for a new generation and returns its number. Raises DiskFull or PermissionDenied."""
         number = max(self.generations(), default=0) + 1
         try:
+            make_folder(self.path / "generations")
             self.generation(number).mkdir(parents=True, mode=0o700)
         except OSError as error:
             raise disk_error(error, self.path) from error
@@ -127,7 +126,8 @@ class IndexLayout:
         current = self.current()
         for number in self.generations():
             if number != current:
-                shutil.rmtree(self.generation(number), ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    remove(self.generation(number))
         for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
             self._discard(trash)
 
@@ -143,12 +143,12 @@ class IndexLayout:
 
     def is_edited(self, default_config: str) -> bool:
         """Whether config.json exists and differs from the text that a new index gets."""
+        default = default_config.encode()
         try:
-            return self.config.read_bytes() != default_config.encode()
-        except FileNotFoundError:
-            return False
-        except OSError:
+            stored = read_small_file(self.config, len(default))
+        except (OSError, TooLarge):
             return True
+        return os.path.lexists(self.config) if stored is None else stored != default
 
     def delete(self, default_config: str) -> None:
         """Deletes the index, but not memories, documents and an edited config.json, which cannot be made again.

@@ -16,7 +16,7 @@ from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.errors import IndexCorrupt, disk_error
 from sidecar.parts.pattern_limit import PatternLimit
-from sidecar.small_files import read_small_file, stat_if_there
+from sidecar.small_files import read_small_file, remove, replace_file, stat_if_there
 
 _MAX_BYTES = 64 * 1024 * 1024
 _Version: TypeAlias = tuple[int, int, int]
@@ -72,13 +72,8 @@ class StoredLimit:
     def set(self, limit: PatternLimit) -> None:
         """Limits the index to these patterns, atomically. Raises DiskFull or PermissionDenied."""
         path = self._directory.patterns
-        new = path.with_suffix(".new")
         try:
-            with new.open("w", encoding="utf-8") as file:
-                file.write(limit.written())
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            replace_file(path, limit.written().encode(), 0o600)
         except OSError as error:
             raise disk_error(error, path) from error
 
@@ -96,6 +91,6 @@ class StoredLimit:
     def _clear(self) -> None:
         path = self._directory.patterns
         try:
-            path.unlink(missing_ok=True)
+            remove(path)
         except OSError as error:
             raise disk_error(error, path) from error

@@ -26,7 +26,7 @@ from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
-from sidecar.parts.database import all_or_nothing, connect_readonly
+from sidecar.parts.database import all_or_nothing, connect_readonly, open_file
 from sidecar.parts.embed.cache_file import (
     ADVICE,
     HASH_BYTES,
@@ -328,7 +328,7 @@ class EmbeddingCacheFile:
             connection = connect_readonly(self._path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             return connection
-        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        connection = open_file(self._path, timeout=_WAIT_S)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

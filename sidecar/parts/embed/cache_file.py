@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -18,7 +17,8 @@ import numpy as np
 
 from sidecar.errors import IndexCorrupt
 from sidecar.parts import database
-from sidecar.parts.database import readable_rows
+from sidecar.parts.database import open_file, readable_rows
+from sidecar.small_files import open_new, remove
 
 HASH_BYTES = 16
 _RESCUE_S = 10.0
@@ -57,7 +57,7 @@ def mark_damaged(path: Path, inode: int | None) -> None:
     """
     if inode is None or inode == inode_of(path):
         with contextlib.suppress(OSError):
-            _mark_of(path).touch(mode=0o600)
+            open_new(_mark_of(path)).close()
 
 
 def inode_of(path: Path) -> int | None:
@@ -70,14 +70,14 @@ def inode_of(path: Path) -> int | None:
 def set_damaged_aside(path: Path) -> None:
     """Renames the file, with its journal, if it is marked as damaged. `rescue` reads it later."""
     mark = _mark_of(path)
-    if mark.exists():
+    if os.path.lexists(mark):
         with contextlib.suppress(OSError):
             aside = _aside_of(path)
             for ending in _JOURNALS:
-                _remove(Path(f"{aside}{ending}"))
+                remove(Path(f"{aside}{ending}"))
                 with contextlib.suppress(FileNotFoundError):
                     Path(f"{path}{ending}").rename(f"{aside}{ending}")
-            mark.unlink()
+            remove(mark)
 
 
 def _aside_of(path: Path) -> Path:
@@ -112,7 +112,7 @@ def drop_aside(path: Path) -> None:
     """Deletes the file that is set aside, with its journal."""
     with contextlib.suppress(OSError):
         for ending in reversed(_JOURNALS):
-            _remove(Path(f"{_aside_of(path)}{ending}"))
+            remove(Path(f"{_aside_of(path)}{ending}"))
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def _opened_for_rescue(aside: Path) -> Iterator[sqlite3.Connection]:
     """Yields a connection that reads as much of a damaged file as possible; an empty one if the file cannot be opened
     at all."""
     try:
-        connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True)
+        connection = open_file(aside, "mode=ro")
     except sqlite3.Error:
         connection = sqlite3.connect("")
     with contextlib.closing(connection):
@@ -148,14 +148,6 @@ def _is_vector(key: object, blob: object, dimension: int) -> bool:
         return False
     length = np.linalg.norm(np.frombuffer(blob, "<f2").astype(np.float32))
     return bool(abs(length - 1) < _ROUNDING)
-
-
-def _remove(path: Path) -> None:
-    """Deletes a file, or a folder in its place."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def translated(path: Path) -> AbstractContextManager[None]:

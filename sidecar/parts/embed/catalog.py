@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sidecar import shown
 from sidecar.errors import ModelLoadFailed
+from sidecar.small_files import open_to_read
 
 Kind: TypeAlias = Literal["static", "transformer"]
 Pooling: TypeAlias = Literal["graph", "mean", "cls", ""]
@@ -110,7 +111,7 @@ class ModelFiles:
     def _sha256(self, name: str) -> str:
         """Returns the SHA-256 of a file, in hex. Raises ModelLoadFailed if it cannot be read."""
         try:
-            with (self.folder / name).open("rb") as file:
+            with open_to_read(self.folder / name) as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ModelLoadFailed(
@@ -185,7 +186,8 @@ def _folder_entry(folder: Path) -> ModelEntry:
 def read_object(path: Path) -> dict[str, Any]:
     """Returns the JSON object in a file. Raises ModelLoadFailed if the file cannot be read or holds anything else."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        with open_to_read(path) as file:
+            content = json.loads(file.read())
     except OSError as error:
         raise ModelLoadFailed(f"{shown.place(path)} cannot be read ({error.strerror}).") from error
     except ValueError as error:

@@ -21,6 +21,7 @@ from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, SidecarErro
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.embed.published import LOCK_FILE, UNFINISHED, Published, RemoteFile
 from sidecar.parts.network import Expected, Server, Way
+from sidecar.small_files import replace_file
 
 MAX_FILE_BYTES = 4 * 1024**3
 _SPARE_BYTES = 64 * 1024**2
@@ -137,7 +138,7 @@ def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, 
     """
     target, aside = downloads / model, staged.with_name(f"{model}.replaced")
     shutil.rmtree(aside, ignore_errors=True)
-    (staged / LOCK_FILE).write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
+    replace_file(staged / LOCK_FILE, (json.dumps(lock, indent=2) + "\n").encode(), 0o600)
     if target.exists():
         target.replace(aside)
     staged.replace(target)

@@ -14,6 +14,7 @@ from sidecar.errors import IndexCorrupt, disk_error
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.cache import EmbeddingCacheFile
+from sidecar.small_files import make_folder
 
 _LOG = logging.getLogger(__name__)
 _Key: TypeAlias = tuple[Path, str, int]
@@ -128,6 +129,6 @@ def _open(path: Path, model_id: str, dimension: int) -> EmbeddingCacheFile:
 def _make_folder(folder: Path) -> None:
     """Creates the folder, readable only by its owner. Raises DiskFull or PermissionDenied."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
     except OSError as error:
         raise disk_error(error, folder) from error

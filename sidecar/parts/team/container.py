@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from sidecar import shown
 from sidecar.errors import SnapshotUnusable
+from sidecar.small_files import open_new, open_to_read
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -128,7 +129,7 @@ def _listed(header: Mapping[str, Any], wanted: Mapping[str, bool]) -> list[tuple
 
 def _write_part(source: BinaryIO, target: Path, size: int, sha256: str) -> None:
     digest = hashlib.sha256()
-    with target.open("wb") as out:
+    with open_new(target) as out:
         left = size
         while left:
             block = source.read(min(_BLOCK, left))
@@ -157,6 +158,6 @@ def sha256_of(path: Path) -> str:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as source:
+    with open_to_read(path) as source:
         while block := source.read(_BLOCK):
             yield block

@@ -22,6 +22,7 @@ from sidecar.parts.network import Expected, Server, Slowest, Way
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
 from sidecar.parts.team.heads import Head, Stored
+from sidecar.small_files import open_new, open_to_read, read_small_file
 
 PACE = Slowest(grace_s=20.0, bytes_per_s=20_000)
 """The slowest acceptable server for a download: a slower one would take longer than indexing."""
@@ -99,7 +100,7 @@ class FolderPlace:
             try:
                 if self._list.stat().st_size > heads.MAX_BYTES:
                     raise SnapshotUnusable(f"{shown.place(self._list)} is no list of snapshots.")
-                return heads.parse(self._list.read_bytes(), shown.place(self._list))
+                return heads.parse(read_small_file(self._list, heads.MAX_BYTES) or b"", shown.place(self._list))
             except (FileNotFoundError, NotADirectoryError):
                 return []
 
@@ -109,7 +110,7 @@ class FolderPlace:
         digest, done = hashlib.sha256(), 0
         with _translated(target):
             try:
-                with source.open("rb") as there, target.open("wb") as out:
+                with open_to_read(source) as there, open_new(target) as out:
                     while block := there.read(_BLOCK):
                         done += len(block)
                         if done > stored.size:

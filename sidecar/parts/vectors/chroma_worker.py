@@ -26,6 +26,7 @@ from sidecar.errors import DiskFull, SidecarError
 from sidecar.lock_file import LockFile
 from sidecar.parts.blocks import FrameError
 from sidecar.parts.vectors.frames import read_frame, write_frame
+from sidecar.small_files import open_to_read, replace_file
 from sidecar.stdio import take_stdio
 
 if TYPE_CHECKING:
@@ -193,8 +194,9 @@ def _identity(directory: Path) -> str:
     of another index in this directory are recognised. Raises OSError."""
     file = directory / "identity"
     if not file.exists():
-        file.write_text(uuid.uuid4().hex, "ascii")
-    return file.read_text("ascii", errors="replace")[:64]
+        replace_file(file, uuid.uuid4().hex.encode(), 0o600)
+    with open_to_read(file) as stored:
+        return stored.read(64).decode("ascii", "replace")
 
 
 def _wait_for(lock: LockFile) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sidecar.shown import count
+from sidecar.small_files import A_FOLDER, what_else
 
 _FILES = ("header.bin", "length.bin", "data_level0.bin", "link_lists.bin")
 _WRITTEN = "index_metadata.pickle"
@@ -22,6 +23,9 @@ _WASTE_FLOOR = 10_000  # elements; below that, a rebuild gains nothing
 
 def find_damage(directory: Path, dimension: int) -> str:
     """Returns what is wrong with the files; empty if nothing is. A directory without a store counts as intact."""
+    for place in directory.rglob("*"):
+        if (kind := what_else(place)) and kind != A_FOLDER:  # Chroma would open it and wait
+            return f"{place.relative_to(directory)} is {kind}"
     segments = list(_segments(directory))
     if segments and not (directory / "chroma.sqlite3").is_file():
         return "chroma.sqlite3 is missing"

@@ -20,7 +20,7 @@ from sidecar import shown
 from sidecar.errors import IndexCorrupt, StoreFailed, disk_error
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids
-from sidecar.parts.database import all_or_nothing, translated
+from sidecar.parts.database import all_or_nothing, open_file, translated
 
 Names = NDArray[np.int64]
 """Names of rows, shape [n, 2]."""
@@ -47,7 +47,7 @@ class SentRows:
         except OSError as error:
             raise disk_error(error, folder) from error
         with self._translated():
-            self._connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            self._connection = open_file(self._path)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute("PRAGMA journal_mode = WAL")
             if not self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():

@@ -16,6 +16,7 @@ from sidecar.errors import SidecarError, StoreFailed
 from sidecar.locks import Rank, make_condition
 from sidecar.parts.blocks import FrameError
 from sidecar.parts.child import start_child
+from sidecar.small_files import open_new, open_to_read
 
 from .frames import Frame, read_frame, write_frame
 
@@ -85,7 +86,7 @@ class StoreWorker:
         self._translated = translated
         self._died_opening = died_opening
         self._log = directory / "worker.log"
-        with self._log.open("wb") as log:
+        with open_new(self._log) as log:
             self._process = start_child(
                 module, str(directory.resolve()), directory=directory, log=log, python=python, variables=variables
             )
@@ -160,6 +161,7 @@ class StoreWorker:
     def _last_words(self) -> str:
         """Returns the last line that the worker logged, in brackets; empty if it logged none."""
         with contextlib.suppress(OSError):
-            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            with open_to_read(self._log) as log:
+                lines = log.read().decode("utf-8", "replace").strip().splitlines()
             return f" ({lines[-1][:300]})" if lines else ""
         return ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from sidecar.errors import SidecarError
 from sidecar.logs import ShownFormatter
 from sidecar.settings.load import data_home
+from sidecar.small_files import open_to_append
 
 MAX_BYTES = 1_000_000
 """A log file that is larger is renamed to `.log.old` before the next record."""
@@ -45,8 +46,8 @@ class LateFile(logging.Handler):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
                 self._path.replace(self._path.with_suffix(".log.old"))
-            with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(self.format(record) + "\n")
+            with open_to_append(self._path) as file:
+                file.write(f"{self.format(record)}\n".encode("utf-8", "backslashreplace"))
         except OSError:
             self.handleError(record)
 

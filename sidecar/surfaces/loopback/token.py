@@ -10,6 +10,7 @@ from pathlib import Path
 from sidecar import shown
 from sidecar.errors import ConfigInvalid, PermissionDenied
 from sidecar.settings.home import data_home
+from sidecar.small_files import TooLarge, read_small_file
 
 MIN_CHARACTERS = 16
 """Shorter tokens are refused."""
@@ -56,7 +57,9 @@ def named(path: Path) -> TokenFile:
             raise PermissionDenied(
                 f"Others can read the token file {shown.place(path)}; run: chmod 600 {shown.place(path)}"
             )
-        token = path.read_text(encoding="ascii").strip() if facts.st_size <= MAX_BYTES else ""
+        token = (read_small_file(path, MAX_BYTES) or b"").decode("ascii").strip()
+    except TooLarge:
+        token = ""
     except OSError as error:
         raise PermissionDenied(f"The token file {shown.place(path)} cannot be used: {shown.reason(error)}.") from error
     except UnicodeDecodeError:
