@@ -16,7 +16,7 @@ from typing import Any
 
 from sidecar.errors import IndexCorrupt
 from sidecar.parts.database import readable_rows
-from sidecar.parts.own_file import OwnFile
+from sidecar.parts.own_file import DamagedRow, OwnFile
 
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
@@ -157,14 +157,14 @@ class KeptDocuments:
         with self._file.reading():
             text = str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
             if not _is_json(text):
-                raise sqlite3.DatabaseError("the metadata of a document is damaged")
+                raise DamagedRow("the metadata of a document is damaged")
             return text
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
         with self._file.reading():
             rows = self._all(statement, *values)
             if not rows:
-                raise sqlite3.DatabaseError("a document that the word index refers to is missing")
+                raise DamagedRow("a document that the word index refers to is missing")
             return rows[0]
 
     def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:

@@ -23,6 +23,10 @@ Rescue = Callable[[sqlite3.Connection, sqlite3.Connection], int]
 number."""
 
 
+class DamagedRow(sqlite3.DatabaseError):
+    """A row that its part of sidecar cannot have written, although SQLite finds no fault in the file."""
+
+
 class OwnFile:
     """One such file, which several processes may use. The file and its folder are created with the first write.
     Thread-safe.
@@ -156,7 +160,7 @@ class OwnFile:
     def _mended(self, error: IndexCorrupt) -> SidecarError:
         """Sets a damaged file aside; returns the error that says what happened to it."""
         self.close()
-        fault = self._fault()
+        fault = self._fault() or (str(error.__cause__) if isinstance(error.__cause__, DamagedRow) else "")
         if not fault:
             return error  # another process has replaced it, or the file is not the cause
         aside = self._free_name()

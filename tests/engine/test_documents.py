@@ -322,16 +322,28 @@ def matches(text: str, query: list[tuple[str, str]]) -> bool:
     return bool(must) or not terms or any(holds(word) for word in terms if len(word) > 1)
 
 
-def test_damaged_metadata_is_reported_and_the_other_documents_are_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ("UPDATE documents SET metadata = zeroblob(12) WHERE doc_id = 'a'", "metadata of a document is damaged"),
+        ("DELETE FROM documents WHERE doc_id = 'a'", "the word index refers to is missing"),
+    ],
+)
+def test_a_row_that_sidecar_cannot_have_written_is_named_and_the_rest_of_the_file_is_rescued(
+    tmp_path: Path, damage: str, fault: str
+) -> None:
     documents = indexes(tmp_path)
     documents.create("kept", "sqlite", True, 2)
     documents.add("kept", "a", "python limits", {"from": "a"})
     documents.add("kept", "b", "java limits", {"from": "b"})
     file = tmp_path / "documents" / "documents.sqlite"
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE documents SET metadata = ? WHERE doc_id = 'a'", ("\0" * 12,))
-    with pytest.raises(IndexCorrupt, match="metadata of a document is damaged") as raised:
+        connection.execute(damage)
+    with pytest.raises(IndexCorrupt, match=fault) as raised:
         ask(documents, "python", name="kept")
     assert str(file) in raised.value.message
+    assert "documents.damaged-1.sqlite" in raised.value.message
     assert find(documents, "java", name="kept") == ["b"]
+    assert find(documents, "python", name="kept") == (["a"] if "metadata" in fault else [])
+    assert file.with_name("documents.damaged-1.sqlite").is_file()
     documents.close()

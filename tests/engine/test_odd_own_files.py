@@ -28,7 +28,13 @@ ADVICE = ("reindex_project", "create_index", "Try again", "move the file away")
 OF_AN_INDEX = (
     *("current", "current.new", "lock", "watch", "download", "generations", "generations/1"),
     *(f"generations/1/manifest.sqlite{end}" for end in ("", "-wal", "-shm", "-journal")),
-    *("generations/1/columns", "generations/1/columns.new", "generations/1/sealed", "generations/1/store"),
+    *(
+        "generations/1/manifest.damaged",
+        "generations/1/columns",
+        "generations/1/columns.new",
+        "generations/1/sealed",
+        "generations/1/store",
+    ),
     *("memories", "memories/memories.sqlite", "memories/memories.sqlite-wal", "documents/documents.sqlite"),
 )
 SHARED = ("vectors", "vectors/vectors.sqlite", "vectors/vectors.sqlite-wal", "vectors/vectors.damaged", "bases")

@@ -30,6 +30,7 @@ from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
+from sidecar.small_files import open_new
 
 _READ_META = "'revision', 'kept_uuid', 'kept_releases', 'file_id', 'created'"
 REBUILD = "Run `reindex_project` to rebuild it."
@@ -219,7 +220,7 @@ class Snapshots:
                         connection.execute("COMMIT")
             except _ChangedText:
                 with contextlib.suppress(OSError):
-                    _note_of_damage(self._path).touch(mode=0o600)
+                    open_new(_note_of_damage(self._path)).close()
                 raise
             finally:
                 self._give_back(connection)
