@@ -39,7 +39,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("small_files", ()),
     ("shown", ()),
     ("errors", ("shown",)),
-    ("lock_file", ("errors",)),
+    ("lock_file", ("errors", "small_files")),
     ("processes", ()),
     ("stdio", ()),
     ("logs", ("shown",)),

@@ -4,6 +4,7 @@ imports it."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import subprocess
 import sys
@@ -98,6 +99,35 @@ def programs() -> list[Path]:
 @pytest.mark.parametrize("path", programs(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_program_imports_us_before_any_library(path: Path) -> None:
     assert begins_with_us(path.read_text("utf-8")), f"{path} must import {US} before any library"
+
+
+REPORTING = {"chromadb", "huggingface_hub", "mcp", "onnxruntime", "opentelemetry", "pydantic", "tokenizers"}
+
+
+def started(text: str) -> Iterator[str]:
+    """The programs in strings of a module, which it may start with an environment of its own."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import " in node.value:
+            with contextlib.suppress(SyntaxError):
+                ast.parse(node.value)
+                yield node.value
+
+
+def reports_first(program: str) -> bool:
+    """Whether a program imports a library that reports to its maker before it imports us."""
+    for name in (name.split(".")[0] for _, name in sorted(imports(program))):
+        if name == "sidecar" or name in REPORTING:
+            return name != "sidecar"
+    return False
+
+
+def test_a_program_that_a_test_or_script_starts_imports_us_before_a_library_that_reports() -> None:
+    here = Path(__file__).resolve()
+    modules = [path for folder in ("tests", "scripts", "sidecar") for path in (ROOT / folder).rglob("*.py")]
+    modules = [path for path in (*modules, *programs()) if path != here and "node_modules" not in path.parts]
+    assert {str(path) for path in modules if any(map(reports_first, started(path.read_text("utf-8"))))} == set()
+    assert reports_first("import os\nimport onnxruntime\nimport sidecar.model")
+    assert not reports_first("import numpy\nimport sidecar.model\nimport onnxruntime")
 
 
 @pytest.mark.parametrize("path", FIRST_IN_FOLDER)

@@ -265,6 +265,7 @@ async def test_a_client_that_leaves_in_mid_call_ends_the_work_and_the_process(tm
 
 CLIENT = """
 import asyncio, sys
+import sidecar.no_telemetry
 from mcp import Client, StdioServerParameters
 async def progress(done, total, process_id):
     print(process_id, flush=True)
