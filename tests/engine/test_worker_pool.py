@@ -417,11 +417,13 @@ def test_unsaved_hostile_text_harms_nobody(project: Project) -> None:
     assert workspace.explain("src/parse.yaml").parser == "tree-sitter"
 
 
-def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(library: Project) -> None:
+def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(project: Project) -> None:
     started: list[subprocess.Popen[bytes]] = []
     pool = WorkerPool(1, start=noted(started))
-    library.preparers = pool
-    workspace = library.open()
+    for number in range(300):  # more than one batch
+        project.write(f"m{number}.py", f"def f{number}():\n    return {number}\n")
+    project.preparers = pool
+    workspace = project.open()
     with pytest.raises(Cancelled):
         workspace.refresh(no_progress, lambda: bool(started))
     workspace.close()

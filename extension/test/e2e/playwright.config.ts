@@ -5,7 +5,7 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "../../build/e2e",
   workers: 1,
-  // The repeat gets a fresh window. A test that passes only then is listed as flaky, which has to be mended (CONTRIBUTING.md).
+  // The repeat gets a fresh window. A test that passes only then is listed as flaky and has to be mended: CONTRIBUTING.md.
   retries: 1,
   // On a busy machine an index of 2,000 files takes minutes.
   timeout: 400_000,

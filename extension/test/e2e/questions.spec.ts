@@ -1,4 +1,4 @@
-// Questions of agents and other programs to the user of the editor: never answered by accident, closed once they are void.
+// Questions of other programs to the user of the editor: never answered by accident, closed once they are void.
 import { Agent } from "./mcpClient";
 import { expect, test, Window } from "./test";
 

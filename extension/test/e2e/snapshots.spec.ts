@@ -46,7 +46,7 @@ async function setSource(window: Window, settings: Record<string, unknown> = {})
   await window.page.reload();
 }
 
-/** Does what CI does: indexes the branch main, from which the opened folder was cloned; the folder is one commit ahead. */
+/** Indexes the branch main, as CI does. The opened folder was cloned from main and is one commit ahead of it. */
 function makeSnapshot(window: Window): void {
   const { folder, root, env, program } = window.editor;
   const ci = join(root, "ci");

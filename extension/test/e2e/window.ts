@@ -236,8 +236,8 @@ export class Window {
   }
 
   /**
-   * Answers another program's question on screen. An answer in the moment in which the question appears is not accepted, so
-   * it is given again until the question is gone.
+   * Answers another program's question on screen. The editor ignores an answer given as the question appears, so the
+   * answer is repeated until the question is gone.
    */
   async answerQuestion(text: string | RegExp, link: string): Promise<void> {
     const question = this.question(text);
