@@ -11,8 +11,10 @@ from typing import Any
 
 
 class ShelfServer:
-    """Its contents by path, and its requests as (method, path, headers). `conditions`: it supports If-Match and
-    If-None-Match. `faults`: by the name of a file, the function that answers in its place.
+    """An HTTP server that stores files.
+
+    `held`: the stored files, by path. `asked`: the requests it got, as (method, path, headers). `conditions`: whether
+    it supports If-Match and If-None-Match. `faults`: functions, by the name of a file, that answer requests for it.
     """
 
     def __init__(self) -> None:

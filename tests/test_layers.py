@@ -246,7 +246,7 @@ def by_name() -> dict[str, Path]:
 
 
 def too_long(name: str, text: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The module's name if it is too long, and each of its functions that is."""
+    """Yields the name of the module if it is too long, and the name of each of its functions that is too long."""
     if name not in PURE_TABLES and len(text.splitlines()) > MAX_MODULE_LINES:
         yield name
     for node in nodes:

@@ -62,6 +62,20 @@ def test_the_service_is_made_without_the_engine_or_a_heavy_library(tmp_path: Pat
     assert not packages & {"chromadb", "onnxruntime", "tokenizers", "tree_sitter", "mcp", "pygls", "tqdm", "sqlite3"}
 
 
+def test_a_worker_that_prepares_files_imports_neither_searches_nor_workspaces(tmp_path: Path) -> None:
+    code = (
+        "import json, os, sys\n"
+        "from sidecar.engine.ingest import worker\n"
+        "worker.load_parsers()\n"
+        "worker.real_parts({}, {}, os.environ)\n"
+        "engine = [name.removeprefix('sidecar.engine.') for name in sys.modules if 'sidecar.engine.' in name]\n"
+        "print(json.dumps({'modules': engine}))"
+    )
+    _, packages = imported(code, home=tmp_path)
+    assert "ingest" in packages
+    assert not packages & {"search", "update", "index", "diagnostics", "team", "workspace", "workspaces"}
+
+
 PIPES = """
 import io, json, os, sys
 stdout = os.dup(1)

@@ -1,4 +1,5 @@
-"""What starts a process is marked so: `make check` leaves it out, and a test that starts one without the mark fails."""
+"""Tests that start a process have the mark `process`. `make check` leaves them out; without the mark, such a test
+fails."""
 
 from __future__ import annotations
 

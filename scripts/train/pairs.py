@@ -99,7 +99,7 @@ def _of_chunk(chunk: Chunk, places: _Comments, chance: random.Random) -> Iterato
 
 
 def _without(text: str, comment: Comment) -> str:
-    """The text without the comment's lines, however they are indented."""
+    """Returns the text without the lines of the comment, whatever their indentation."""
     gone = {line.strip() for line in comment.text.split("\n") if line.strip()}
     return "\n".join(line for line in text.split("\n") if line.strip() not in gone)
 

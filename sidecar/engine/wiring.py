@@ -1,6 +1,7 @@
 """Connects the engine with the real parts. Only this module names Chroma, onnxruntime, watchfiles and the others.
 
-Importing this module is cheap: each constructor imports its own heavy library.
+Importing this module is cheap: each constructor imports its own heavy library, and a worker process, which needs the
+parts alone, does not import searches and workspaces.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.engine.every_index import EveryIndex
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
 from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, SharedVectors, VectorStore, Walker, Watching
-from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
 from sidecar.model.files import Checkout, Decision, FileContent, IndexedBlob, Judged, Rule
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
@@ -36,7 +35,9 @@ from sidecar.settings.remembered import RememberedSettings
 from sidecar.shown import count
 
 if TYPE_CHECKING:
+    from sidecar.engine.every_index import EveryIndex
     from sidecar.engine.search.searcher import Searcher
+    from sidecar.engine.workspaces import OpenWorkspaces
     from sidecar.parts.embed.shared import SharedEmbeddingCaches
     from sidecar.parts.ignore import ParsedPatterns
     from sidecar.parts.vectors.server_link import ChromaServer
@@ -49,6 +50,8 @@ def open_workspaces(
 ) -> OpenWorkspaces:
     """Returns the workspaces of this process, with the real parts. `flags` and `editor` are those of
     `settings.load_settings`."""
+    from sidecar.engine.workspaces import OpenWorkspaces
+
     return OpenWorkspaces(data_home(env), real_parts(flags, editor, env))
 
 
@@ -183,6 +186,8 @@ class EmbeddingCacheOpener:
 
 def every_index(env: Mapping[str, str]) -> EveryIndex:
     """Returns access to all indexes of the data folder that this environment names."""
+    from sidecar.engine.every_index import EveryIndex
+
     return EveryIndex(data_home(env), default_config_text(), EmbeddingCacheOpener())
 
 

@@ -513,7 +513,7 @@ class IndexedWorkspace:
         self._jobs.begin(give_way=self._live_update.end)
         reconcile = goes_on = True
         try:
-            with self._upgrade.held(), self.activity.running(kind), self._index.telling(kind):
+            with self._upgrade.held(), self.activity.running(kind), self._index.announcing(kind):
                 yield
             reconcile = False
         except Cancelled:

@@ -31,7 +31,7 @@ def facts() -> str:
 
 
 def known_models() -> tuple[ModelCard, ...]:
-    """The models with a name, those that ship first, as a new installation has them."""
+    """Returns the models that can be named in a new installation, those that ship with sidecar first."""
     return ModelList({"model": DEFAULTS["model"]}, "/", {"SIDECAR_HOME": "/"}).every().models
 
 

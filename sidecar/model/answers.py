@@ -19,7 +19,7 @@ class SearchRequest:
     every text of `exact` as it is written; empty means no restriction. `alpha` is the weight of meaning against words,
     0-1. `token_budget` limits the total size of the hits, at about four characters per token: the hit that exceeds it
     is cut, but at least one line of the first hit stays; 0 means no limit. `named`: each hit gets its definition;
-    `telling`: each hit also gets its most telling lines, as an explained one does.
+    `excerpts`: each hit also gets its excerpt, as an explained one does.
     """
 
     query: str
@@ -35,7 +35,7 @@ class SearchRequest:
     token_budget: int = 0
     explain: bool = False
     named: bool = False
-    telling: bool = False
+    excerpts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Hit:
 
     `parts` maps each contribution's name to its value and is filled only on request; `shares` groups those that raise
     the score into reasons, in percent that sum to 100; `why` says the reasons in words, and what lowers the score;
-    `excerpt` has at most two lines. `definition` is the one around the excerpt's most telling line, or, if that line is
+    `excerpt` has at most two lines. `definition` is the one around the excerpt's best line, or, if that line is
     outside of all definitions (a comment, an import), the next one below it in the hit. `left_out` has the first and
     the last line of those that a token budget has cut off; the hit ends before them. `hidden`: a value in `content` is
     shown as asterisks, because it looks like a secret. `workspace` names the hit's workspace if several were searched.

@@ -229,7 +229,7 @@ def _request(
         token_budget=budget,
         explain=params.explain,
         named=True,
-        telling=params.compact,
+        excerpts=params.compact,
     )
 
 

@@ -89,7 +89,7 @@ class SearchHit(CamelResult):
 
     `shares` has the reasons for which it was found, in percent that sum to 100; `why` says them in words, followed by
     what counts against it. The fields from `parts` to `excerpt` are set only if the call asks for `explain`.
-    `definition` is the one around the most telling line; the result's own lines may be the middle of it. `left_out` is
+    `definition` is the one around the best line; the result's own lines may be the middle of it. `left_out` is
     set only if the passage was cut, `same_as` only if an earlier question of the call (numbered from 1) has these lines
     already: the text then only refers to that question. `workspace` is set only if several were searched.
     """
@@ -334,7 +334,7 @@ class SearchResult(CamelResult):
 
 
 class CompactHit(CamelResult):
-    """One result in a line or two. `l`: path:start-end, `t`: its most telling line, `a`: the number of that line, `d`:
+    """One result in a line or two. `l`: path:start-end, `t`: its best line, `a`: the number of that line, `d`:
     the definition, `s`: score, rounded to two decimals, `w`: the workspace, if several were searched. `same_as` is as
     in `SearchHit`."""
 
@@ -349,7 +349,7 @@ class CompactHit(CamelResult):
     @classmethod
     def of(cls, hit: Hit) -> CompactHit:
         """Makes the compact form of a hit."""
-        line, text = _telling_line(hit)
+        line, text = _best_line(hit)
         return cls(
             l=f"{hit.path}:{hit.start_line}-{hit.end_line}",
             t=text,
@@ -364,7 +364,7 @@ class CompactHit(CamelResult):
         return f"{_of_workspace(self.w)}{self.place()[0]}"
 
     def as_text(self) -> str:
-        """Returns `path:start-end`, the definition, and the most telling line behind its number."""
+        """Returns `path:start-end`, the definition, and the best line behind its number."""
         path, lines = self.place()
         head = f"{_of_workspace(self.w)}{shown.path(path)}:{lines}{f' {shown.line(self.d)}' if self.d else ''}"
         if self.same_as is not None:
@@ -372,7 +372,7 @@ class CompactHit(CamelResult):
         return f"{head}\n{self.a}| {shown.line(self.t)}".rstrip()
 
     def as_lines(self) -> Iterator[Line]:
-        """Yields `path:start-end  score  most telling line`."""
+        """Yields `path:start-end  score  best line`."""
         path, lines = self.place()
         first, _, last = lines.partition("-")
         yield file_place(path, int(first), last), f"  {self.s:.2f}  {shown.line(self.t)[:100]}"
@@ -383,8 +383,8 @@ class CompactHit(CamelResult):
         return path, lines
 
 
-def _telling_line(hit: Hit) -> tuple[int, str]:
-    """Returns the number and the text, stripped, of the most telling line of a hit: the one with the most words of the
+def _best_line(hit: Hit) -> tuple[int, str]:
+    """Returns the number and the text, stripped, of the best line of a hit: the one with the most words of the
     query, otherwise the first that is not blank."""
     if hit.excerpt:
         best = max(hit.excerpt, key=lambda line: len(line.pieces))

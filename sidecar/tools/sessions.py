@@ -300,7 +300,7 @@ class Sessions:
                 future.cancel()
             await asyncio.gather(*asked, return_exceptions=True)
 
-    # ------------------------------------------------------------ telling
+    # ------------------------------------------------------------ announcements
 
     def begin(
         self, workspace: str, title: str, asker: Session | None, cancel: Callable[[str], None]

@@ -150,7 +150,7 @@ async def call(agent: Client, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 def request(editor: LspClient, method: str, params: dict[str, Any] | None = None) -> Any:
-    """Does the same as an editor."""
+    """Sends a request as an editor does, and sends it again if it fails because the daemon ended."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

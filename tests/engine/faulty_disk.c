@@ -1,5 +1,5 @@
-/* Loaded before the C library: what the file FAULTS names fails, as on a disk or a server that has gone wrong.
-   FAULTS holds one line, "CALL ERRNO PATH": opening or reading of that path fails with ERRNO, or listing it. */
+/* A library to preload: makes one call on one path fail, as on a broken disk or file server. The environment variable
+   FAULTS names a file with one line, "CALL ERRNO PATH": that CALL (to open, read or list) on PATH fails with ERRNO. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.models.loader import Models, make_embedder
+from sidecar.engine.wiring import make_store
 from sidecar.model.terms import Embedder, Vectors, never_cancelled
 from sidecar.settings.load import Settings
 from tests.engine.projects import Image, Project, image, index
@@ -64,8 +65,8 @@ class Outcome:
     by_action: Counter[str] = field(default_factory=Counter)
 
 
-def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Connection) -> None:
-    """Runs in the process that will be killed."""
+def child(root: Path, home: Path, flags: dict[str, Any], asks_store: bool, action: str, said: Connection) -> None:
+    """Runs in the process that will be killed. `asks_store`: the vectors do not fit into memory."""
 
     def announce(hashes: list[bytes]) -> None:
         said.send(("embed", hashes))
@@ -74,7 +75,7 @@ def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Conn
         return AnnouncingEmbedder(make_embedder(settings), announce)
 
     project = Project(root, home, flags, Models(make), [])
-    project.keep_chroma()
+    _use_chroma(project, asks_store)
     workspace = project.open()
 
     def progress(done: int, total: int, message: str) -> None:
@@ -95,9 +96,20 @@ def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Conn
     said.recv()
 
 
+def _use_chroma(project: Project, asks_store: bool) -> None:
+    if asks_store:
+        project.keep_chroma()
+    else:
+        project.make_store = make_store
+
+
 class Killer:
-    """One folder under one index, changed, indexed by a child and killed again and again. `flags`: its settings;
-    `most`: a child is killed within so many of its messages."""
+    """One folder under one index, changed, indexed by a child and killed again and again.
+
+    `flags`: its settings; `most`: a child is killed within so many of its messages. For every `store_every`-th kill,
+    the vectors do not fit into memory: Chroma's process runs, is killed too, and what it holds is compared. For the
+    others they fit, so it does not run, as in most workspaces.
+    """
 
     def __init__(
         self,
@@ -107,8 +119,11 @@ class Killer:
         files: int = 60,
         flags: Mapping[str, Any] = MappingProxyType({}),
         most: int = 12,
+        *,
+        store_every: int = 1,
     ) -> None:
         self._flags = dict(flags)
+        self._store_every = store_every
         self._most = most
         self._random = random.Random(seed)
         self._root, self._home, self._scratch = folder / "work", folder / "home", folder / "scratch"
@@ -125,17 +140,19 @@ class Killer:
 
     def run(self, kills: Iterable[int]) -> Outcome:
         outcome = Outcome()
-        for _ in kills:
+        for number in kills:
             action = self._random.choice(ACTIONS)
             outcome.by_action[action] += 1
-            in_flight = self._kill_one(action, outcome)
-            self._check(in_flight)
+            asks_store = number % self._store_every == 0
+            in_flight = self._kill_one(action, outcome, asks_store)
+            self._check(in_flight, asks_store)
             self._change()
         return outcome
 
-    def _kill_one(self, action: str, outcome: Outcome) -> set[bytes]:
+    def _kill_one(self, action: str, outcome: Outcome, asks_store: bool) -> set[bytes]:
         ours, theirs = self._processes.Pipe()
-        process = self._processes.Process(target=child, args=(self._root, self._home, self._flags, action, theirs))
+        given = (self._root, self._home, self._flags, asks_store, action, theirs)
+        process = self._processes.Process(target=child, args=given)
         process.start()
         theirs.close()
         last: list[bytes] = []
@@ -182,9 +199,9 @@ class Killer:
         self._seen |= set(last)
         return list(what)
 
-    def _check(self, in_flight: set[bytes]) -> None:
+    def _check(self, in_flight: set[bytes], asks_store: bool) -> None:
         project = Project(self._root, self._home, self._flags, Models(self._announcing(in_flight)), [])
-        project.keep_chroma()
+        _use_chroma(project, asks_store)
         try:
             workspace = project.open()
             if workspace.status().status == "not_found":
@@ -192,10 +209,10 @@ class Killer:
             index(workspace)
             status = workspace.status()
             assert (status.status, status.coverage, status.model_upgrade) == ("ready", 1.0, None)
-            reopened = image(workspace)
+            reopened = image(workspace, store=asks_store)
         finally:
             project.close()
-        assert reopened == self._from_scratch()
+        assert reopened == self._from_scratch(asks_store)
 
     def _announcing(self, in_flight: set[bytes]) -> Callable[[Settings], Embedder]:
         def announce(hashes: list[bytes]) -> None:
@@ -212,13 +229,13 @@ class Killer:
             self._embedders[key] = make_embedder(settings)
         return self._embedders[key]
 
-    def _from_scratch(self) -> Image:
+    def _from_scratch(self, asks_store: bool) -> Image:
         flags = {**self._flags, "twoStage": False}
         project = Project(self._root, self._scratch, flags, self._models, [])
         try:
             workspace = project.open()
             index(workspace)
-            return image(workspace)
+            return image(workspace, store=asks_store)
         finally:
             project.close()
             shutil.rmtree(self._scratch)

@@ -332,7 +332,7 @@ class Life(RuleBasedStateMachine):
             self.switch()
 
     def _store(self, _settings: Settings, folder: Path, dimension: int, *_: str) -> LastingStore:
-        """Returns the store that was left in this folder."""
+        """Returns the store that an earlier opening has made in this folder; a new one if there is none."""
         mark = folder / "made"
         if not mark.exists():
             folder.mkdir(exist_ok=True)

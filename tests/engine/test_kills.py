@@ -15,13 +15,15 @@ pytestmark = pytest.mark.process
 
 @pytest.mark.slow
 def test_thirty_kills_lose_nothing_and_embed_nothing_twice(tmp_path: Path, models: Models) -> None:
-    outcome = Killer(tmp_path, seed=20_26, models=models).run(range(30))
+    outcome = Killer(tmp_path, seed=20_26, models=models, store_every=3).run(range(30))
     assert outcome.kills == 30
     assert outcome.finished < 30, "some kills must hit in the middle"
 
 
 @pytest.mark.slow
 def test_kills_in_the_second_stage_lose_nothing_and_embed_nothing_twice(tmp_path: Path, models: Models) -> None:
-    outcome = Killer(tmp_path, seed=8, models=models, files=30, flags={"model": SLOW}, most=40).run(range(6))
+    outcome = Killer(tmp_path, seed=8, models=models, files=30, flags={"model": SLOW}, most=40, store_every=3).run(
+        range(6)
+    )
     assert outcome.kills == 6
     assert outcome.finished < 6, "some kills must hit in the middle"

@@ -45,7 +45,7 @@ def test_a_hit_in_the_middle_of_a_long_function_is_about_that_function(index: Sm
     assert about(index, "weigh albatross feathers") == ("function", "", "plan")
 
 
-def test_a_hit_with_many_definitions_is_about_the_one_around_its_telling_line(index: SmallIndex) -> None:
+def test_a_hit_with_many_definitions_is_about_the_one_around_its_best_line(index: SmallIndex) -> None:
     assert about(index, "balance pelican accounts") == ("method", "Persistence.Relation", "reconcile")
 
 

@@ -99,7 +99,7 @@ def test_explaining_names_the_contributions_which_add_up_to_the_score(index: Sma
     assert hit.why[0] == f"it defines what the query names ({hit.shares['definition']} %)"
 
 
-def test_explaining_shows_the_telling_lines_with_the_words_of_the_query(index: SmallIndex) -> None:
+def test_explaining_shows_the_lines_with_the_words_of_the_query(index: SmallIndex) -> None:
     (hit, *_) = index.search("LruCache", explain=True).hits
     assert hit.excerpt[0].line == hit.start_line
     assert hit.excerpt[0].pieces[:2] == ("class ", "LruCache")

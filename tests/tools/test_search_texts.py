@@ -169,7 +169,7 @@ def test_the_compact_form_costs_at_most_a_third_of_the_tokens_and_names_the_same
 
 
 @pytest.mark.process
-def test_the_first_look_shows_the_most_telling_line_of_each_result(tools: RealTools) -> None:
+def test_the_first_look_shows_the_best_line_of_each_result(tools: RealTools) -> None:
     rows = tools("search_code", query="raise the lock of the data folder", compact=True, top_k=5)["r"]
     for row in rows:
         path, _, lines = row["l"].rpartition(":")

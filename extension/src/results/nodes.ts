@@ -72,7 +72,7 @@ export function hasReasons(hit: PlacedHit): boolean {
   return reasonsOf(hit).length > 0;
 }
 
-/** The first telling line is not repeated: it is the hit's own row. */
+/** The first line of the excerpt is not repeated: it is the hit's own row. */
 function furtherLines(node: HitNode): LineNode[] {
   return linesOf(node.hit)
     .slice(1)

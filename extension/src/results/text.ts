@@ -28,7 +28,7 @@ function bodyOf({ hits }: FileGroup): string[] {
 
 /** A line that shows why the hit was found has a colon after its number; the others are its surroundings. */
 function linesFrom(hit: PlacedHit): string[] {
-  const telling = new Set(linesOf(hit).map(({ line }) => line));
+  const excerpt = new Set(linesOf(hit).map(({ line }) => line));
   const width = String(hit.endLine).length;
   return hit.content
     .replace(/\n+$/, "")
@@ -36,6 +36,6 @@ function linesFrom(hit: PlacedHit): string[] {
     .map((text, at) => {
       const line = hit.startLine + at;
       const shownText = text.split("\t").map(visible).join("\t");
-      return `  ${String(line).padStart(width)}${telling.has(line) ? ":" : " "} ${shownText}`;
+      return `  ${String(line).padStart(width)}${excerpt.has(line) ? ":" : " "} ${shownText}`;
     });
 }

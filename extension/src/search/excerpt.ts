@@ -1,4 +1,4 @@
-// The telling lines of a hit, in the pieces that the sidecar gives, for places that mark words in their own way.
+// The excerpt lines of a hit, in the pieces that the sidecar gives, for places that mark words in their own way.
 import type { ExcerptLine } from "../protocol.gen";
 import type { PlacedHit } from "../sidecar";
 import { visible } from "../shown";
@@ -16,7 +16,7 @@ export interface Highlighted {
   highlights: [number, number][];
 }
 
-/** At most two lines; for a hit without telling lines (similar code), the first two that are not blank. */
+/** At most two lines; for a hit without an excerpt (similar code), the first two that are not blank. */
 export function linesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine">): ExcerptLine[] {
   return plainLinesOf(hit).map(({ line, pieces }) => ({ line, pieces: pieces.map(inOneLine) }));
 }

@@ -69,8 +69,8 @@ export class Preview implements vscode.Disposable {
       this.touchedBefore ||= editor.document === this.before?.document;
       editor.setDecorations(this.decoration, [rangeOf(hit)]);
       // The list covers the upper half, so the hit is shown below it.
-      const telling = linesOf(hit)[0]?.line;
-      editor.revealRange(startOf(hit, telling), vscode.TextEditorRevealType.InCenter);
+      const best = linesOf(hit)[0]?.line;
+      editor.revealRange(startOf(hit, best), vscode.TextEditorRevealType.InCenter);
     } catch {
       // A file that has gone since it was indexed has no preview; opening it says why.
     }

@@ -1,4 +1,4 @@
-// The view of what agents searched, got and were refused.
+// The activity view: what agents searched for, what they got, and what they were refused.
 import { Agent } from "./mcpClient";
 import { expect, test } from "./test";
 

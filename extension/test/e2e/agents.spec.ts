@@ -1,4 +1,4 @@
-// What agents get from the extension.
+// What the extension offers to agents.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent } from "./mcpClient";
@@ -69,7 +69,7 @@ test("an agent's question is asked in the editor and names the agent: Keep keeps
   await window.answerQuestion("Delete the search index of", "Delete index");
   expect(await deleted).toMatchObject({ status: "deleted" });
 
-  // And the index is there again for the tests to come.
+  // Later tests need the index.
   const created = agent.call("create_index");
   await window.notice("robot");
   await window.picture("question-to-create");

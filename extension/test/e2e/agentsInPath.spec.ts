@@ -1,4 +1,4 @@
-// An agent's settings where the shell finds sidecar by its name.
+// The settings written for an agent when `sidecar` is in the shell's PATH.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";

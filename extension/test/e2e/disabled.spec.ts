@@ -1,4 +1,4 @@
-// The extension is switched off and on again.
+// The extension is disabled and enabled again.
 import { expect, test } from "./test";
 
 test("disabled, nothing of it runs and the index stays; enabled again, it searches at once", async ({ window }) => {
@@ -10,7 +10,7 @@ test("disabled, nothing of it runs and the index stays; enabled again, it search
   await expect(window.statusItem("Sidecar")).toHaveCount(0);
   await window.command("Extensions: Enable All Extensions");
   await window.sidecarRuns(started + 1);
-  // The editor lists an extension's walkthrough only from its next start on.
+  // The editor lists an extension's walkthrough only after its next start.
   await window.page.reload();
   await window.sidecarRuns(started + 2);
   await window.search("compress the response body");

@@ -8,28 +8,28 @@ import { CODE_SERVER, HOMES, NODE, PROBE, SIDECAR, VSCE, VSIX } from "./places";
 import { copyWorkspace, indexOnce, makeWorkspace } from "./workspace";
 
 export interface EditorOptions {
-  /** The Python package that is the folder's content; empty: nothing is. */
+  /** The Python package whose files fill the folder; if empty, the folder has no files. */
   content: string;
-  /** A folder whose files are copied instead of a package's. */
+  /** A folder whose files are copied instead of those of a package. */
   source: string | undefined;
-  /** At least so many files, besides the package's: faults of large folders show in no small one. */
+  /** The folder gets at least this many files besides the package's, because some faults appear only in large folders. */
   files: number;
   /** Another package, opened as a second folder of the same window. */
   second: string | undefined;
-  /** Index what is opened before the editor opens it. */
+  /** Whether the folder is indexed before the editor opens it. */
   indexed: boolean;
   trusted: boolean;
-  /** `own`: the checkout's sidecar. `carried`: what the extension makes from its wheel. */
+  /** `own`: the checkout's sidecar. `carried`: the one that the extension installs from the wheel inside it. */
   program: "own" | "carried";
-  /** The shell of the person finds the sidecar by its name. */
+  /** Whether `sidecar` is in the PATH of the user's shell. */
   inPath: boolean;
-  /** Of the machine: scope `machine` and `machine-overridable` are read from there only. */
+  /** Machine settings: the editor reads settings of scope `machine` and `machine-overridable` only from there. */
   machine: Record<string, unknown>;
   user: Record<string, unknown>;
   env: Record<string, string>;
-  /** Install the extension at all. */
+  /** Whether our extension is installed. */
   extension: boolean;
-  /** Install one more, which stands for those of others. */
+  /** Whether the probe is installed too, which stands for other people's extensions. */
   probe: boolean;
 }
 
@@ -51,26 +51,26 @@ export const DEFAULTS: EditorOptions = {
 
 export interface Editor {
   url: string;
-  /** The sidecar that the settings name, where they name one. */
+  /** The sidecar that the settings name, if they name one. */
   program: string;
   /** The opened folder. */
   folder: string;
   env: NodeJS.ProcessEnv;
-  /** Everything of this editor's is below it. */
+  /** Contains all files of this editor. */
   root: string;
   port: number;
-  /** The ids of the programs of this editor's sidecar, by a part of their command line. */
+  /** Returns the ids of this editor's sidecar processes whose command line contains a text. */
   processes(part: string): number[];
   /**
-   * Stops the process that indexes for as long as `work` takes: what it has told last stays as it is, however long
-   * somebody takes to look at it.
+   * Stops the indexing process while `work` runs, so that the progress it last reported stays on screen for as long
+   * as a test needs to look at it.
    */
   whileHeld<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs the editor's program with these options, beside the one that serves the window. */
+  /** Runs the editor's program with these options, in another process than the one that serves the window. */
   command(...options: string[]): Promise<void>;
-  /** Ends the program that serves the window, and starts it anew. */
+  /** Ends the program that serves the window, and starts it again. */
   restart(): Promise<void>;
-  /** The lines of the extension's log so far. */
+  /** Returns the lines of the extension's log so far. */
   log(): string;
   stop(): Promise<void>;
 }
@@ -86,13 +86,13 @@ const CALM: Record<string, unknown> = {
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
-  // A browser's editor saves by itself, and then no text would ever be unsaved.
+  // In a browser the editor saves automatically by default, so that no text would ever be unsaved.
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
   "remote.autoForwardPorts": false,
 };
 
-/** Runs what leaves an empty editor behind. Its last command opens a list that says so. */
+/** Runs commands that leave an empty editor. The last one opens a list, by which tests see that all have run. */
 export const TIDY_KEY = "Control+Alt+Shift+0";
 export const TIDIED = "?tidied";
 /** Opens the notification centre. */
@@ -164,8 +164,8 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
 }
 
 /**
- * A new folder that is somebody's home. It is on pictures, so its name is no accident; and short, for a socket's path has
- * a limit.
+ * Makes a home folder. Its name is chosen because pictures show it, and short because the length of a socket's path is
+ * limited.
  */
 function newHome(): string {
   for (let number = 1; ; number++) {
@@ -179,7 +179,7 @@ function newHome(): string {
   }
 }
 
-/** Packs the tests' own extension; returns the file. */
+/** Packs the tests' own extension, and returns the path of the package. */
 function packProbe(root: string): string {
   const file = join(root, "probe.vsix");
   const options = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file];
@@ -191,7 +191,7 @@ function programIn(root: string): string {
   return join(root, "bin/sidecar");
 }
 
-/** Also where the tests run as root, a file that nobody may read is one that the sidecar cannot read. */
+/** Makes files without read permission unreadable to the sidecar even if the tests run as root. */
 function writeProgram(root: string): void {
   mkdirSync(join(root, "bin"));
   const lesser = process.getuid?.() === 0 ? "setpriv --bounding-set=-dac_override,-dac_read_search " : "";
@@ -200,7 +200,7 @@ function writeProgram(root: string): void {
 
 const SERVING = [
   ...["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"],
-  // Otherwise the extension host of a closed page, and its sidecar, live for hours.
+  // Otherwise the extension host of a closed page and its sidecar stay alive for hours.
   ...["--reconnection-grace-time", "5"],
 ];
 
@@ -215,7 +215,7 @@ function environment(root: string, options: EditorOptions): NodeJS.ProcessEnv {
   };
 }
 
-/** Writes the settings; returns the options that keep this editor to itself. */
+/** Writes the settings, and returns the options that separate this editor from all others. */
 function settle(root: string, { machine, user, program }: EditorOptions): string[] {
   const data = join(root, "data");
   for (const place of ["User", "Machine"]) mkdirSync(join(data, place), { recursive: true });
@@ -266,7 +266,7 @@ interface Process {
   command: string;
 }
 
-/** Every process that was started from this editor: they alone have its SIDECAR_HOME. Linux only. */
+/** Lists all processes started from this editor, which are those with its SIDECAR_HOME. Linux only. */
 function ours(root: string): Process[] {
   const found: Process[] = [];
   for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
@@ -275,7 +275,7 @@ function ours(root: string): Process[] {
       const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
       if (env.includes(`SIDECAR_HOME=${join(root, "home")}`)) found.push({ id: Number(name), command });
     } catch {
-      continue; // it has ended meanwhile
+      continue; // the process has ended meanwhile
     }
   }
   return found;

@@ -1,4 +1,4 @@
-// A folder in which there is nothing to search.
+// A folder without anything to search.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";

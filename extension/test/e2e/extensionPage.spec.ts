@@ -1,4 +1,4 @@
-// The page that the editor shows of the extension.
+// The page on which the editor describes the extension.
 import { expect, test } from "./test";
 
 test("the page of a build that is published nowhere has the short name and no broken picture", async ({ window }) => {

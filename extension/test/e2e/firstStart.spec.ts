@@ -1,4 +1,4 @@
-// The first start: the private environment is made from the wheel that the extension carries.
+// The first start: the extension makes its private environment from the wheel inside it.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";

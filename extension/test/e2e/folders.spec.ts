@@ -9,7 +9,7 @@ const QUESTION = "send a message over a websocket";
 const INDEXING_MS = 300_000;
 test.use({ editorOptions: { second: "uvicorn" } });
 
-/** One more window of the same editor, on what `asked` says in its address. */
+/** Opens another window of the same editor; `asked` is the query of its address. */
 async function another(window: Window, browser: Browser, asked: string): Promise<Window> {
   const { editor } = window;
   const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });

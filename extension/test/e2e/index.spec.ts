@@ -1,4 +1,4 @@
-// A folder from its first opening on: trust, the welcome, indexing, the page, one file, reindexing, deleting.
+// A folder from when it is first opened: trust, welcome, indexing, status page, one file, reindexing, deleting.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
@@ -13,7 +13,7 @@ async function trust(window: Window): Promise<void> {
   const editor = window.page.locator(".workspace-trust-editor");
   await editor.getByRole("button", { name: "Trust", exact: true }).first().click();
   await window.sidecarRuns();
-  // Settings that the folder may choose count from now on, for which the sidecar may begin once more.
+  // From now on the folder's own settings apply, and the sidecar may restart because of them.
   await expect.poll(() => window.editor.processes("--stdio")).toHaveLength(1);
 }
 
@@ -21,7 +21,7 @@ function addSecret(window: Window): void {
   writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
 }
 
-/** What most tests begin with, also in a window that has just been opened: the folder is trusted and indexed. */
+/** Brings a window, also a new one, to the state in which most tests begin: the folder is trusted and indexed. */
 async function isIndexed(window: Window): Promise<void> {
   addSecret(window);
   if (window.timesStarted() === 0) await trust(window);
@@ -45,7 +45,7 @@ test("in a folder that is not trusted nothing is started, and what is asked for 
   await window.command("View: Show Explorer");
 });
 
-// One test: between two the window is tidied, and the offer would be gone.
+// This is one test because the window is tidied between tests, which would close the offer.
 test("trusting the folder starts the sidecar, which offers an index, and one click makes it", async ({ window }) => {
   addSecret(window);
   await trust(window);

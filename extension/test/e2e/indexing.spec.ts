@@ -1,4 +1,5 @@
-// While a folder of 6,000 files is indexed: one item tells how far it is, and leads to what ends it. What is ended stays so.
+// While a folder of 6,000 files is indexed, one item shows the progress and leads to the command that stops it. A stopped
+// run stays stopped.
 import { expect, test, type Window } from "./test";
 
 test.use({
@@ -27,7 +28,7 @@ test("one item tells percent and time left, the page the same, and Cancel ends i
   await expect(window.prompt).toContainText(/of 6,\d+ files, code first/);
   await expect(window.row(0)).toContainText(/\w+\.py:\d+/);
   await window.page.keyboard.press("Escape");
-  // However quick the machine is, it is not done before somebody has looked and pressed.
+  // Indexing is held, so that even a fast machine is not done before the test has looked and clicked.
   await window.editor.whileHeld(async () => {
     await expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/);
     await item(window).click();

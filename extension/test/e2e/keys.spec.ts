@@ -1,4 +1,4 @@
-// Our keys beside those of the editor, as it lists them itself.
+// Our key bindings next to the editor's own, as the editor lists them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHECKOUT } from "./places";
@@ -10,9 +10,9 @@ interface Binding {
   when?: string;
 }
 
-/** Those that mean the same in the editor's own lists: to open to the side. */
+/** Keys with the same meaning in the editor's own lists: open to the side. */
 const SAME = ["quickInput.accept", "openReferenceToSide"];
-/** What says where the keyboard has to be, or what has to be on screen. */
+/** The context keys that say where the focus has to be or what has to be on screen. */
 const PLACE =
   /\b\w*(Focus|Focused|Visible|IsShown)\b|\bin[A-Z]\w*|\b(focusedView|view|activeEditor|scmRepository|chatAttachmentResource|terminal\w+)\b|\b(is|has)[A-Z]\w*/;
 
@@ -32,7 +32,7 @@ async function defaults(window: Window): Promise<Binding[]> {
   return JSON.parse(text.replace(/^\s*\/\/.*$/gm, "")) as Binding[];
 }
 
-/** Whether both can be meant at one moment. */
+/** Whether the editor could run its own command where ours is meant. */
 function clash(ours: Binding, theirs: Binding): boolean {
   if (theirs.key !== ours.key || theirs.command.startsWith("sidecar.") || SAME.includes(theirs.command)) return false;
   const when = theirs.when ?? "";

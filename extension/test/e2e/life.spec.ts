@@ -19,7 +19,7 @@ test("Doctor tells what the editor knows and what the sidecar finds, as one text
 });
 
 test("the walkthrough leads from an index to agents, with a picture of each step", async ({ window }) => {
-  // In a narrow editor the pictures are left out.
+  // A narrow editor leaves the pictures out.
   await window.command("View: Close Primary Side Bar");
   await window.chooseFrom("Welcome: Open Walkthrough", "Search code by asking for it");
   const page = window.page.locator(".gettingStartedContainer");
@@ -58,7 +58,7 @@ test("when the shared process dies, the window goes on by itself", async ({ wind
   const started = window.timesStarted();
   const [former] = window.editor.processes("daemon run");
   process.kill(former!, "SIGKILL");
-  // A call on its way to the process that dies fails where it may have been carried out.
+  // A call that is under way when the process dies fails if it may already have been carried out.
   await expect.poll(() => window.editor.processes("daemon run").filter((id) => id !== former)).toHaveLength(1);
   await window.command("Sidecar: Open Config");
   await expect(window.tab("config.json")).toBeVisible();
@@ -68,7 +68,7 @@ test("when the shared process dies, the window goes on by itself", async ({ wind
 
 test("Restart begins everything anew, also what windows share", async ({ window }) => {
   const started = window.timesStarted();
-  // Not those of agents, which the editor has started for itself: they attach again.
+  // The agents' processes, which the editor itself has started, are left alone: they attach again.
   const former = ["--stdio", "daemon run"].flatMap((part) => window.editor.processes(part));
   expect(former).toHaveLength(2);
   await window.command("Sidecar: Restart");

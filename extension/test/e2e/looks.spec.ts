@@ -1,4 +1,4 @@
-// How it looks in every kind of theme and in narrow windows, and what a screen reader is told.
+// The look in each kind of theme and in narrow windows, and the texts for screen readers.
 import type { Locator } from "@playwright/test";
 import { expect, test, type Window } from "./test";
 
@@ -10,7 +10,7 @@ test.afterEach(async ({ window }) => {
   await window.theme("Dark Modern");
 });
 
-/** How far the brightest and the darkest point of a part of the screen lie apart, 0 to 255. */
+/** Returns the difference between the brightest and the darkest point of a part of the screen, 0 to 255. */
 async function contrast(window: Window, part: Locator): Promise<number> {
   const picture = (await part.screenshot()).toString("base64");
   return window.page.evaluate(async (encoded) => {

@@ -1,4 +1,4 @@
-// An agent: a client of `sidecar mcp` that speaks the Model Context Protocol on its standard input and output.
+// An agent: a client of `sidecar mcp` that speaks the Model Context Protocol over its standard input and output.
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Editor } from "./editor";

@@ -1,4 +1,4 @@
-// Beside extensions of others: a language whose symbols come late, an agent that invokes our tools, a chat with a model.
+// Together with other people's extensions: a language whose symbols come late, an agent that invokes our tools, a chat.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
@@ -12,7 +12,7 @@ interface Told {
   error?: string;
 }
 
-/** What the editor's language model tools tell an agent that is another extension. */
+/** Returns what our language model tools answer to an agent that is another extension. */
 async function told(window: Window, asked: { tool: string; input: object }[]): Promise<Told[]> {
   const { root } = window.editor;
   writeFileSync(join(root, "told.json"), "");

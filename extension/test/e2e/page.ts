@@ -1,10 +1,10 @@
-// What runs inside the editor's page. Each function is sent there as text, so it uses nothing from outside of itself.
+// Functions that run inside the editor's page. They are sent there as text, so they use nothing from outside themselves.
 
 interface Recording {
   statusBarTexts?: string[];
 }
 
-/** Records every text that the status bar shows: some are there for a moment only. */
+/** Records every text that the status bar shows, because some are visible only briefly. */
 export function recordStatusBar(): void {
   if (window !== window.top) return;
   const texts: string[] = [];
@@ -35,8 +35,8 @@ export function clearStatusBarTexts(): void {
 }
 
 /**
- * Presses Enter in the list that is open, if the row that it would accept has this text. Both happen in one task of the
- * page: the list can neither change nor close in between, so that Enter would mean something else.
+ * Presses Enter in the open list if the selected row has this text. Both happen in one task of the page, so the list can
+ * neither change nor close in between, which would give Enter another meaning.
  */
 export function acceptActiveRow(text: string): boolean {
   const input = document.activeElement;

@@ -1,9 +1,9 @@
-// The search palette in a repository of more than two thousand files: what it never does by itself, and what it says.
+// The search palette in a repository of more than 2,000 files: what it never does unasked, and what it says.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
-// What has been opened would be revealed in the Explorer, and push away what a test looks for there.
+// The Explorer would reveal each opened file, and scroll away what a test looks for there.
 test.use({ editorOptions: { user: { "explorer.autoReveal": false } } });
 
 const QUESTION = "compress the response body";
@@ -22,7 +22,7 @@ ${METHODS.map((name) => `    def ${name}(scope)\n      scope.${name}_records\n  
 end
 `;
 
-/** The lines that the status bar has named since it was last forgotten. */
+/** Returns the line numbers that the status bar has shown since its record was last cleared. */
 async function linesShown(window: Window): Promise<string[]> {
   const texts = await window.statusBarTexts();
   return texts.flatMap((text) => /Ln \d+/.exec(text) ?? []);
@@ -39,12 +39,12 @@ test("typing on after a pause opens nothing in the editor, however often answers
     await window.typesOn(` ${more}`);
     await window.answeredWith(more);
   }
-  // What was opened by itself would have been opened before this.
+  // A file opened unasked would have been opened before this.
   await window.page.keyboard.press("ArrowDown");
   const { file, line } = await window.placeOf(1);
   await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
   await window.cursorIsAt(line);
-  // Where the status bar has not changed since it was forgotten, it has named no line but the last.
+  // If the status bar has not changed since its record was cleared, it still shows the last line.
   expect(["Ln 7", `Ln ${line}`]).toEqual(expect.arrayContaining(await linesShown(window)));
 });
 
@@ -108,7 +108,7 @@ test("Escape brings back the editor, its scroll position and what was selected",
   await expect(window.tab("routing.py")).toHaveAttribute("aria-selected", "true");
   await expect(window.page.locator(".tabs-container").getByRole("tab")).toHaveCount(1);
   await expect(window.statusItem("selected")).toHaveText(selected ?? "");
-  // A hit in this very file was shown, and an extension can scroll by whole lines only.
+  // A hit in the same file was previewed, and an extension can only scroll by whole lines.
   await expect
     .poll(async () => Math.abs(parseFloat(await window.scrolledTo()) - parseFloat(scrolled)))
     .toBeLessThan(LINE_PX);

@@ -1,5 +1,5 @@
-// What the status bar says while a big file has its words and not yet its vectors. The model is the slow one, so that this
-// takes long enough to be seen; 2,000 files would take it minutes before the test begins.
+// What the status bar says while a big file can be found by word and has no vectors yet. The model is the slow one, so
+// that this state lasts long enough. There is one big file, because 2,000 files would take minutes before the test begins.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";

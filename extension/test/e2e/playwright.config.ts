@@ -5,7 +5,7 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "../../build/e2e",
   workers: 1,
-  // In a fresh window. What passes only then is listed as flaky, which is a fault to mend: see CONTRIBUTING.md.
+  // The repeat gets a fresh window. A test that passes only then is listed as flaky and has to be mended: CONTRIBUTING.md.
   retries: 1,
   // On a busy machine an index of 2,000 files takes minutes.
   timeout: 400_000,
@@ -17,7 +17,7 @@ export default defineConfig({
     actionTimeout: 60_000,
     launchOptions: {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-      // The last rule proves that nothing outside of this machine is needed.
+      // The last rule blocks every other host, which proves that nothing outside this machine is needed.
       args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"],
     },
   },

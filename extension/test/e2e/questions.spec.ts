@@ -1,4 +1,4 @@
-// Questions that others ask the person at the editor: never answered by accident, gone when they are void.
+// Questions of other programs to the user of the editor: never answered by accident, closed once they are void.
 import { Agent } from "./mcpClient";
 import { expect, test, Window } from "./test";
 
@@ -8,7 +8,7 @@ async function state(agent: Agent): Promise<unknown> {
   return (await agent.call("get_index_status"))["status"];
 }
 
-/** The question has gone from the screen, the bell, the view and the count. */
+/** Checks that the question is no longer on screen, in the notification centre, in the view and in the count. */
 async function isGone(window: Window): Promise<void> {
   await expect(window.question(ASKED)).toHaveCount(0);
   await expect(window.items.filter({ hasText: ASKED })).toHaveCount(0);

@@ -1,4 +1,4 @@
-// The results view: kept results, why each was found, filters, Markdown, history.
+// The results view: kept results, the reasons for each, filters, Markdown, history.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator } from "@playwright/test";
@@ -16,7 +16,7 @@ function hits(window: Window) {
   return window.page.locator(".part.sidebar").getByRole("treeitem", { name: /score \d/ });
 }
 
-/** The files whose results are on screen: how many rows there are besides changes while they are filled in. */
+/** The rows of files. Only these are counted, because the number of other rows changes while the view fills. */
 async function files(window: Window): Promise<string[]> {
   const rows = window.page.locator(".part.sidebar [role=treeitem][aria-level='1']");
   const names = await rows.evaluateAll((all) => all.map((row) => row.getAttribute("aria-label") ?? ""));
@@ -26,7 +26,7 @@ async function files(window: Window): Promise<string[]> {
 const IN_FOLDER = /^starlette\/middleware\//;
 const ELSEWHERE = expect.not.stringMatching(IN_FOLDER);
 
-/** The one line above the results. */
+/** The line above the results. */
 function message(window: Window): Locator {
   return window.page.locator(".part.sidebar .message").first();
 }
@@ -35,7 +35,7 @@ function copied(window: Window): Promise<string> {
   return window.page.evaluate(() => navigator.clipboard.readText());
 }
 
-/** The line that its row begins with: a click opens it there. */
+/** Returns the line number at the start of the row; a click opens the file there. */
 async function lineOf(hit: Locator): Promise<number> {
   return Number(/^\s*(\d+)/.exec((await hit.locator(".label-name").first().textContent()) ?? "")?.[1]);
 }
@@ -86,7 +86,7 @@ test("results are narrowed down to a folder and back", async ({ window }) => {
 test("results are narrowed down to a language, and what is copied then is what is shown", async ({ window }) => {
   await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   writeFileSync(join(window.editor.folder, "compress.js"), SCRIPT);
-  // A file that is not indexed yet may be found by its name only.
+  // A file that is not yet indexed can only be found by its name.
   await window.searchSays("compressResponseBody", "compress.js:");
   await window.keep(QUESTION);
   await expect.poll(() => files(window)).toContainEqual(ELSEWHERE);

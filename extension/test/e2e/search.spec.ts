@@ -1,4 +1,4 @@
-// The search palette, on a real package's source.
+// The search palette, on the source of a real package.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";
@@ -119,7 +119,7 @@ test("the selected text is the first query", async ({ window }) => {
   const word = /\w+$/.exec(text.split("\n")[3] ?? "")?.[0];
   await window.openFile("starlette/config.py");
   await window.selectLastWord(4);
-  // By its key: the list of commands is opened with Escape, which would take the selection away.
+  // Run by its key: opening the list of commands begins with Escape, which would clear the selection.
   await window.page.keyboard.press("Alt+Shift+S");
   await expect(window.input).toHaveValue(word ?? "");
   await window.answered();

@@ -1,4 +1,4 @@
-// The first start where something is missing.
+// The first start when something is missing.
 import { expect, test } from "./test";
 
 test.use({
@@ -6,7 +6,7 @@ test.use({
     program: "carried",
     indexed: false,
     machine: { "sidecar.python": "/not/there/python3" },
-    // An index that refuses connections, and nothing beside it: a machine without network.
+    // The only package index refuses connections, as on a machine without a network.
     env: {
       PIP_CONFIG_FILE: "/dev/null",
       PIP_INDEX_URL: "http://127.0.0.1:9/simple",
@@ -32,7 +32,7 @@ test("without network the first start says so", async ({ window }) => {
 test("a program that is no sidecar is told once, with a way on", async ({ window }) => {
   window.setMachine({ "sidecar.path": "/bin/false" });
   await window.notice("Sidecar could not be started.", ["Restart", "Show Log"]);
-  // A window that has just been opened has told of its Python as well.
+  // A new window has also reported its Python.
   await expect(window.notices.filter({ hasNotText: "setting sidecar.python" })).toHaveCount(1);
   window.setMachine({ "sidecar.path": "/not/there/sidecar" });
   await window.notice("/not/there/sidecar (setting sidecar.path) does not exist");

@@ -1,4 +1,4 @@
-// What is offered where a team has a snapshot of its main branch on a server, and what is said of an index from one.
+// The offer to use a team's snapshot of its main branch from a server, and what is shown about an index made from one.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -12,9 +12,9 @@ const TWO_HOURS_MS = 2 * 3_600_000;
 test.use({ editorOptions: { indexed: false } });
 
 let server: Server;
-/** What the server was asked for, by the last part of its address. */
+/** The requests that the server got, each by the last part of its address. */
 let asked: string[] = [];
-/** The settings that the test before has left. */
+/** The settings that the previous test has left. */
 let inForce = "";
 
 function shelf(window: Window): string {
@@ -32,7 +32,7 @@ test.beforeAll(async ({ editor }) => {
 
 test.afterAll(() => void server.close());
 
-/** As a person would set it; the offer comes with the next opening of the folder. */
+/** Sets the source as a user would. The offer appears when the folder is next opened. */
 async function setSource(window: Window, settings: Record<string, unknown> = {}): Promise<void> {
   const { port } = server.address() as AddressInfo;
   const wanted = { "sidecar.snapshotSource": `http://127.0.0.1:${port}/team`, ...settings };
@@ -46,7 +46,7 @@ async function setSource(window: Window, settings: Record<string, unknown> = {})
   await window.page.reload();
 }
 
-/** CI indexes the branch main, from which the opened folder was cloned and which it is one commit ahead of. */
+/** Indexes the branch main, as CI does. The opened folder was cloned from main and is one commit ahead of it. */
 function makeSnapshot(window: Window): void {
   const { folder, root, env, program } = window.editor;
   const ci = join(root, "ci");
@@ -84,7 +84,7 @@ test("a source that holds nothing is said to hold nothing", async ({ window }) =
   expect([...new Set(asked)]).toEqual(["heads.json"]);
 });
 
-// One test: between two the window is tidied, and the offer would be gone.
+// This is one test because the window is tidied between tests, which would close the offer.
 test("a snapshot is offered with branch, age and size, one click takes it, and page and item say so", async ({
   window,
 }) => {

@@ -1,4 +1,4 @@
-// How long it takes from opening a window to the first answer, and what the extension adds to the editor's start.
+// Measures the time from opening a window to the first answer, and what the extension adds to the editor's start.
 // Run by scripts/bench/bench-extension.
 import { expect, test } from "@playwright/test";
 import { startEditor } from "./editor";
@@ -6,11 +6,11 @@ import { Window } from "./window";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 const CONTENT = process.env["CONTENT"] ?? "mcp";
-/** What is asked of FOLDER, and what a hit in code looks like. */
+/** The question about FOLDER, and the pattern of a hit in code. */
 const QUESTION = process.env["QUESTION"] ?? "open a database connection";
 const CODE = /\w+\.(rb|py|js|ts|go|rs|java|c|cpp|h):\d+/;
 const QUERY = "reconnect after the stream broke";
-/** For one round on a folder that was never indexed, on however busy a machine. */
+/** The limit for one round on a folder without an index, enough for a busy machine. */
 const NEVER_MS = 600_000;
 
 type Times = Record<string, number[]>;
@@ -29,7 +29,7 @@ function print(title: string, times: Times): void {
   }
 }
 
-/** How long the sidecar's `nth` start took (from 0), as the extension's log tells. */
+/** Returns how long the sidecar's `nth` start took (counted from 0), by the extension's log. */
 function startOf(log: string, nth: number): number {
   const at = (state: string): number[] => {
     const lines = log.split("\n").filter((line) => line.endsWith(`[info] ${state}`));
@@ -116,7 +116,7 @@ async function toFirstHit(window: Window, times: Times): Promise<void> {
   await window.command("Sidecar: Create Index");
   keep(times, "Create Index is pressed", since);
   await window.command("Sidecar: Search Code");
-  // What is not indexed yet is found by asking again; an answer that is on its way is not broken off for that.
+  // A file that is not yet indexed is found by asking again; a search that is under way is not interrupted for that.
   await expect(async () => {
     await window.input.fill("");
     await window.input.fill(QUESTION);
@@ -126,7 +126,7 @@ async function toFirstHit(window: Window, times: Times): Promise<void> {
   console.log(`first hit: ${(await window.row(0).textContent()) ?? ""}`);
 }
 
-/** As the editor itself has measured it. */
+/** Returns the time that the editor itself has measured. */
 async function activation(window: Window, times: Times): Promise<void> {
   await window.command("Developer: Show Running Extensions");
   const entry = window.page.locator(".runtime-extensions-editor .extension", { hasText: "Sidecar" });

@@ -1,4 +1,4 @@
-// What the item, the palette, the page and the shell say of one index: the same, whatever happens to it.
+// The status bar item, the palette, the status page and the shell say the same about an index, whatever happens to it.
 import { execFile, execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ test("a removed index folder that is made anew is ready, without a restart", asy
   await window.searchSays(QUESTION, "This folder is not indexed yet");
   await expect(item(window)).toContainText("Not indexed");
   await window.page.keyboard.press("Enter");
-  // The branch that the test before may have left has fewer files.
+  // The previous test may have left a branch with fewer files.
   await window.notice(/is indexed: [12].\d{3} files in/, [], LONG_MS);
   await isReady(window);
   await window.searchSays(QUESTION, "starlette/");

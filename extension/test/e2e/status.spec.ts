@@ -1,4 +1,4 @@
-// What the status bar says of an index that is not simply ready, each by what causes it.
+// What the status bar says about an index that is not simply ready, for each cause.
 import { chmodSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
@@ -6,7 +6,7 @@ import { indexWorkspace } from "./workspace";
 
 const INDEXING_MS = 200_000;
 
-// An editor of its own: how changes are followed is switched.
+// This file has an editor of its own because it changes how file changes are followed.
 test.use({ editorOptions: { machine: { "sidecar.indexingStrategy": "lazy" } } });
 
 function item(window: Window) {
@@ -18,7 +18,7 @@ async function isReady(window: Window): Promise<void> {
   await expect(button).toHaveAccessibleName(/The index is up to date/, { timeout: INDEXING_MS });
 }
 
-/** When changes are indexed from now on. An index that is open keeps its way, so all is begun anew. */
+/** Sets when changes are indexed. An open index keeps its strategy, so the sidecar is restarted. */
 async function follow(window: Window, strategy: string): Promise<void> {
   const started = window.timesStarted();
   window.setMachine({ "sidecar.indexingStrategy": strategy });
@@ -27,7 +27,7 @@ async function follow(window: Window, strategy: string): Promise<void> {
   await window.sidecarRuns(started + 2);
 }
 
-/** What most tests begin with, also in a window that has just been opened. */
+/** Brings a window, also a new one, to the state in which most tests begin. */
 async function isIndexed(window: Window): Promise<void> {
   indexWorkspace(window.editor.program, window.editor.folder, window.editor.env);
   await isReady(window);
@@ -36,7 +36,7 @@ async function isIndexed(window: Window): Promise<void> {
 test("files that have changed make it stale, and the next search brings it up to date", async ({ window }) => {
   await isIndexed(window);
   const file = join(window.editor.folder, "heron.py");
-  // What changes before the watching has begun is found by the next search, and not told before.
+  // A change made before watching has begun is found by the next search, and is not reported earlier.
   await expect(async () => {
     writeFileSync(file, `def count_the_herons():\n    return ${Date.now()}\n`);
     await expect(item(window)).toContainText(/\d+ changed/, { timeout: 4000 });
@@ -89,7 +89,7 @@ test("a damaged index has failed, and the item leads to what makes it anew", asy
   await expect(page.getByText("ready", { exact: true })).toBeVisible();
 });
 
-/** What a full disk or a broken one leaves of an index: its file is there and is no database. */
+/** Leaves the index as a full or broken disk would: the manifest exists and is not a database. */
 function damage(indexes: string): void {
   const files = readdirSync(indexes, { recursive: true, encoding: "utf8" }).map((name) => join(indexes, name));
   for (const file of files.filter((name) => /manifest\.sqlite-/.test(name))) rmSync(file);

@@ -1,5 +1,5 @@
 // The `test` of every end-to-end test. `window` is one page that the tests of a worker share, tidied between them; tests
-// that need another editor say so with `test.use({ editorOptions: {...} })` at the top of their file.
+// that need another editor call `test.use({ editorOptions: {...} })` at the top of their file.
 import { test as base, expect } from "@playwright/test";
 import { startEditor, type Editor, type EditorOptions } from "./editor";
 import { Window } from "./window";

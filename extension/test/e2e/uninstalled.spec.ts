@@ -1,11 +1,11 @@
-// What the editor's own uninstalling leaves behind: it runs the script of the packaged extension, and nobody is asked.
+// What remains after the editor uninstalls the extension: it runs the packaged extension's script and asks nobody.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, startEditor, test, Window } from "./test";
 
 const ID = "sidecar-search.sidecar";
 
-// With an editor of its own: the keys that tidy a shared one are the extension's too.
+// This test has an editor of its own, because the keys that tidy a shared one belong to the extension too.
 test("uninstalling removes the private environment and ends its process, and keeps the indexes", async ({
   browser,
 }) => {
@@ -23,7 +23,7 @@ test("uninstalling removes the private environment and ends its process, and kee
 
   await page.goto("about:blank");
   await editor.command("--uninstall-extension", ID);
-  // The editor removes what is uninstalled when its next window opens.
+  // The editor removes an uninstalled extension when its next window opens.
   await editor.restart();
   await page.goto(editor.url);
   await expect.poll(() => existsSync(environment), { timeout: 120_000 }).toBe(false);

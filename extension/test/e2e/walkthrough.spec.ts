@@ -1,4 +1,5 @@
-// The pictures of the walkthrough: what each step is about and no more, so that it can be read, on dark and on light.
+// Takes the pictures of the walkthrough. Each shows only what its step is about, so that its text can be read, in a dark
+// and in a light theme.
 import type { Locator } from "@playwright/test";
 import { expect, test, type Window } from "./test";
 

@@ -1,4 +1,4 @@
-// Ways to and from a hit, on a folder of 2,000 files: peek, similar code where code is, results as an editor, why.
+// Ways to and from a hit in a folder of 2,000 files: peek, similar code, results as an editor, the reasons.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";

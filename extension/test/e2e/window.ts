@@ -1,7 +1,7 @@
-// What a person sees and does in one window of the editor. Locators of the editor's inside are here and nowhere else.
+// What a user sees and does in one window of the editor. Only this file contains locators of the editor's elements.
 //
-// A machine may be so busy that seconds lie between two keys. So nothing here counts on a moment: a list is used when it
-// is seen to be open and settled, what closed meanwhile is opened again, and texts that pass by are recorded.
+// On a busy machine, seconds may pass between two keys. So nothing here depends on timing: a list is used once it is open
+// and settled, what has closed meanwhile is opened again, and texts that are visible only briefly are recorded.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
@@ -10,27 +10,27 @@ import { PICTURES } from "./places";
 import { acceptActiveRow, clearStatusBarTexts, recordStatusBar, statusBarTexts } from "./page";
 
 const START_MS = 240_000;
-/** For one try of what is tried again: a list that loses the focus closes, and whatever has just opened may take it. */
+/** The limit, in milliseconds, of one attempt at what is retried: a list closes if anything else takes the focus. */
 const TRY_MS = 5000;
-/** For one try that waits for an answer of the sidecar. */
+/** The limit, in milliseconds, of one attempt that waits for an answer of the sidecar. */
 const ANSWER_MS = 20_000;
-/** A toast stays longer than a look at the screen takes, and goes before this. */
+/** A toast closes by itself within this time, in milliseconds. */
 const NOTICE_MS = 15_000;
 const TRIES_MS = 120_000;
-/** Beside a part of a picture, in pixels. */
+/** The margin around a part of a picture, in pixels. */
 const MARGIN = 16;
 
-/** A palette that has its answer: the count stands above the first row. */
+/** The count above the first row, which a palette shows once it has its answer. */
 const ANSWERED = /\d+ (of \d+ )?results? in \d+ ms/;
 
 export class Window {
   readonly input: Locator;
   readonly list: Locator;
   readonly rows: Locator;
-  /** The title of the list that is open. */
+  /** The title of the open list. */
   readonly title: Locator;
   readonly dialog: Locator;
-  /** Notifications, wherever they stand: a toast goes into the notification centre by itself after some seconds. */
+  /** Notifications, as toasts or in the notification centre, where a toast goes after some seconds. */
   readonly notices: Locator;
   /** The rows of the side bar's views. */
   readonly items: Locator;
@@ -48,7 +48,7 @@ export class Window {
     this.items = page.locator(".part.sidebar").getByRole("treeitem");
   }
 
-  /** Loads the page; with `running`, until the sidecar runs. */
+  /** Loads the page; with `running`, also waits until the sidecar runs. */
   async open(running = true): Promise<void> {
     await this.page.addInitScript(recordStatusBar);
     await this.page.goto(this.editor.url);
@@ -56,7 +56,7 @@ export class Window {
     if (running) await this.sidecarRuns();
   }
 
-  /** How often the sidecar has begun to answer since the editor was started, as its log tells. */
+  /** Returns how often the sidecar has started since the editor was started, by its log. */
   timesStarted(): number {
     return this.editor
       .log()
@@ -68,18 +68,18 @@ export class Window {
     await expect.poll(() => this.timesStarted(), { timeout }).toBeGreaterThanOrEqual(times);
   }
 
-  /** Sets settings of the machine, as a person would in their file; the others of it stay. */
+  /** Changes some machine settings, as a user would in the settings file; the others stay. */
   setMachine(settings: Record<string, unknown>): void {
     const file = join(this.editor.root, "data/Machine/settings.json");
     const former = JSON.parse(readFileSync(file, "utf8")) as object;
     writeFileSync(file, JSON.stringify({ ...former, ...settings }));
   }
 
-  /** Runs a command by its title, category included. What is selected stays so, which Escape would end. */
+  /** Runs a command by its title with the category. Keeps the selection, which Escape would clear. */
   async command(title: string): Promise<void> {
     let again = false;
     await expect(async () => {
-      // A list that is open does not learn of commands that come later.
+      // An open list does not show commands that are registered later.
       if (again) await this.page.keyboard.press("Escape");
       again = true;
       await this.page.keyboard.press("F1");
@@ -89,7 +89,7 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** Accepts the row with this text in the list that is open. */
+  /** Accepts the row with this text in the open list. */
   async choose(text: string, timeout = ANSWER_MS): Promise<void> {
     await expect(this.rows.filter({ hasText: text }).first()).toBeVisible({ timeout });
     await expect
@@ -104,7 +104,7 @@ export class Window {
       .toBe(true);
   }
 
-  /** Runs a command that opens a list, until that list is there and has the keyboard. */
+  /** Runs a command that opens a list, repeatedly until the list is open and has the focus. */
   async openList(title: string): Promise<void> {
     await expect(async () => {
       await this.command(title);
@@ -112,7 +112,7 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** Runs a command that opens a list, and accepts the row with this text; where there are many, by typing it. */
+  /** Runs a command that opens a list, and accepts the row with this text; types it if there are many rows. */
   async chooseFrom(title: string, text: string, typed?: string): Promise<void> {
     await expect(async () => {
       await this.openList(title);
@@ -121,12 +121,12 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** Opens a search and asks; the answer is there when this returns. */
+  /** Opens a search, types the question, and returns when the answer is on screen. */
   async search(query: string, title = "Sidecar: Search Code"): Promise<void> {
     await this.ask(query, title, () => this.answered(ANSWER_MS));
   }
 
-  /** Opens a search and asks, until its first row says so. */
+  /** Opens a search and types the question, repeatedly until the first row matches. */
   async searchSays(query: string, text: string | RegExp, title?: string): Promise<void> {
     await this.ask(query, title, () => expect(this.row(0)).toContainText(text, { timeout: ANSWER_MS }));
   }
@@ -137,20 +137,20 @@ export class Window {
     await expect(this.page.locator(".quick-input-widget")).toContainText(ANSWERED, within);
   }
 
-  /** The answer that is there is one to a question with this word: a row has it. */
+  /** Waits until the answer on screen belongs to a question with this word, which a row then contains. */
   async answeredWith(word: string): Promise<void> {
     await expect(this.list).toContainText(new RegExp(word, "i"));
     await this.answered();
   }
 
-  /** Types into the list that is open, key by key, until it has been asked for what stands there now. */
+  /** Types into the open list, key by key, and waits until its input shows the text. */
   async typesOn(text: string): Promise<void> {
     const before = await this.input.inputValue();
     await this.page.keyboard.type(text);
     await expect(this.input).toHaveValue(before + text);
   }
 
-  /** Opens the menu of a row and chooses there. By Enter: the menu takes no mouse button in its first 100 ms. */
+  /** Opens the menu of a row and chooses an entry with Enter, because the menu ignores the mouse for its first 100 ms. */
   async chooseFromMenuOf(row: Locator, title: string | RegExp): Promise<void> {
     await row.click({ button: "right", timeout: TRY_MS });
     const entry = this.page.locator(".monaco-menu .action-item").filter({ hasText: title });
@@ -159,7 +159,7 @@ export class Window {
     await this.page.keyboard.press("Enter");
   }
 
-  /** As `search`, by the key: what is selected in the editor stays so. */
+  /** Like `search`, but by the key, which keeps the editor's selection. */
   async searchByKey(query: string): Promise<void> {
     await this.editorHasKeyboard();
     await this.page.keyboard.press("Alt+Shift+S");
@@ -168,22 +168,22 @@ export class Window {
     await this.answered();
   }
 
-  /** The place that a row of the palette names: `path:line` or `path:first–last`. */
+  /** Returns the place that a row of the palette names: `path:line` or `path:first–last`. */
   async placeOf(at: number): Promise<{ path: string; file: string; line: number }> {
     const place = /([\w/.-]+\.\w+):(\d+)/;
     const description = this.row(at).locator(".label-description").first();
-    // The list is drawn anew while it fills.
+    // The list is redrawn while it fills.
     await expect(description).toContainText(place);
     const [, path = "", line = ""] = place.exec((await description.textContent()) ?? "") ?? [];
     return { path, file: path.split("/").at(-1) ?? "", line: Number(line) };
   }
 
-  /** The line below the input of the list that is open. */
+  /** The line below the input of the open list. */
   get prompt(): Locator {
     return this.page.locator(".quick-input-widget .quick-input-message");
   }
 
-  /** Whether what stands on screen where this is, at its beginning and in its middle, is this. */
+  /** Whether this element is visible and not covered, at its start and in its middle. */
   async isUncovered(part: Locator): Promise<boolean> {
     return part.evaluate((element) => {
       const { left, width, top, height } = element.getBoundingClientRect();
@@ -194,7 +194,7 @@ export class Window {
     });
   }
 
-  /** How far the file on screen is scrolled, as the editor's own style says it. */
+  /** Returns the scroll position of the file on screen, as the editor's style states it. */
   async scrolledTo(): Promise<string> {
     return this.page
       .locator(".part.editor .lines-content")
@@ -202,14 +202,14 @@ export class Window {
       .evaluate((lines) => lines.style.top);
   }
 
-  /** Searches, and keeps the results in view. */
+  /** Searches, and keeps the results in the results view. */
   async keep(query: string): Promise<void> {
     await this.search(query);
     await this.page.keyboard.press("Alt+K");
-    // The view takes the focus when it is filled; before that it would take it from what comes next.
+    // The view takes the focus once it is filled, which must not happen during the next step.
     const file = this.items.and(this.page.getByLabel(/, \d+ results?$/)).first();
     await expect(file).toHaveAttribute("aria-selected", "true");
-    // A file's row is there before its hits.
+    // The row of a file appears before those of its hits.
     await expect(this.items.nth(1)).toHaveAttribute("aria-label", /, score \d/);
     await expect(this.input).toBeHidden();
   }
@@ -219,7 +219,7 @@ export class Window {
     return this.rows.filter({ hasNot: this.page.locator(".quick-input-list-separator-as-item") }).nth(at);
   }
 
-  /** Waits for a notification: on screen as a toast, or in the notification centre, where one goes that nobody touched. */
+  /** Waits for a notification, as a toast or in the notification centre, where an untouched toast goes. */
   async notice(text: string | RegExp, buttons: string[] = [], timeout = TRIES_MS): Promise<void> {
     const notice = this.notices.filter({ hasText: text }).first();
     await this.withNotices(async () => {
@@ -228,7 +228,7 @@ export class Window {
     }, timeout);
   }
 
-  /** Presses a button of the dialog or of the notification with this text, whichever asks. */
+  /** Presses a button of the dialog or notification with this text. */
   async answer(text: string | RegExp, button: string | RegExp): Promise<void> {
     const question = this.question(text);
     const name = typeof button === "string" ? { name: button, exact: true } : { name: button };
@@ -236,8 +236,8 @@ export class Window {
   }
 
   /**
-   * Answers a question of somebody else's where it stands on screen. An answer that comes with the question is not taken,
-   * so it is given until the question has gone.
+   * Answers another program's question on screen. The editor ignores an answer given as the question appears, so the
+   * answer is repeated until the question is gone.
    */
   async answerQuestion(text: string | RegExp, link: string): Promise<void> {
     const question = this.question(text);
@@ -249,12 +249,12 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** The dialog or the notification with this text, whichever asks. */
+  /** The dialog or notification with this text. */
   question(text: string | RegExp): Locator {
     return this.dialog.or(this.notices).filter({ hasText: text });
   }
 
-  /** How many questions the icon of the extension's views counts; empty: none. */
+  /** Returns the number of questions on the icon of the extension's views; empty if there is none. */
   get count(): Locator {
     return this.page
       .locator(".activitybar .action-item")
@@ -262,7 +262,7 @@ export class Window {
       .locator(".badge-content");
   }
 
-  /** The file that is open has the keyboard, and nothing has taken it. */
+  /** Waits until the open file has the focus. */
   async typesInto(text: string): Promise<void> {
     await this.editorHasKeyboard();
     await this.page.keyboard.type(text);
@@ -277,19 +277,19 @@ export class Window {
     return this.page.locator(".statusbar-item", { hasText: text });
   }
 
-  /** Waits until the status bar has shown a text, which may be gone again by now, since the test began. */
+  /** Waits until the status bar has shown a text since the test began, even if it shows another one by now. */
   async statusBarSaid(text: string | RegExp, timeout?: number): Promise<void> {
     const wanted = typeof text === "string" ? expect.stringContaining(text) : expect.stringMatching(text);
     const options = { intervals: [50], ...(timeout === undefined ? {} : { timeout }) };
     await expect.poll(() => this.page.evaluate(statusBarTexts), options).toContainEqual(wanted);
   }
 
-  /** Every text that the status bar has shown since it was last forgotten. */
+  /** Returns every text that the status bar has shown since its record was last cleared. */
   async statusBarTexts(): Promise<string[]> {
     return this.page.evaluate(statusBarTexts);
   }
 
-  /** From now on only what comes counts as said by the status bar. */
+  /** Clears the record of what the status bar has shown. */
   async forgetStatusBar(): Promise<void> {
     await this.page.evaluate(clearStatusBarTexts);
   }
@@ -298,7 +298,7 @@ export class Window {
   async hover(item: Locator, text: string): Promise<Locator> {
     const hover = this.page.locator(".monaco-hover").filter({ hasText: text });
     await expect(async () => {
-      // The editor closes it when the item changes meanwhile.
+      // The editor closes the hover if the item changes meanwhile.
       await this.page.mouse.move(0, 0);
       await item.hover({ timeout: TRY_MS });
       await expect(hover).toBeVisible({ timeout: TRY_MS });
@@ -319,7 +319,7 @@ export class Window {
     const name = path.split("/").at(-1) ?? path;
     let isFirst = true;
     await expect(async () => {
-      // While the list stays open, the editor does not look for files that have come since.
+      // While the list is open, the editor does not look for new files.
       if (!isFirst) await this.page.keyboard.press("Escape");
       isFirst = false;
       await this.page.keyboard.press("Control+P");
@@ -333,7 +333,7 @@ export class Window {
   async goToLine(line: number): Promise<void> {
     await expect(async () => {
       await this.page.keyboard.press("Control+G");
-      // Another list may be closing still, and Enter means nothing before the row is there.
+      // Another list may still be closing, and Enter does nothing before the row is there.
       await expect(this.input).toHaveValue(/^:/, { timeout: TRY_MS });
       await this.input.fill(`:${line}`, { timeout: TRY_MS });
       await this.choose(String(line), TRY_MS);
@@ -352,7 +352,7 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** Puts text at the end of the file on screen, all at once: nothing is completed or indented in between. */
+  /** Appends text to the file on screen at once, so that the editor neither completes nor indents anything. */
   async append(text: string): Promise<void> {
     const last = text.trim().split("\n").at(-1) ?? text;
     await expect(async () => {
@@ -363,13 +363,13 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** A file's tab is there before what is typed goes to it. */
+  /** Waits for the focus too, because a file's tab appears before typed text goes to the file. */
   private async editorHasKeyboard(): Promise<void> {
     await expect(this.input).toBeHidden({ timeout: TRY_MS });
     await expect(this.page.locator(".part.editor .monaco-editor.focused")).toHaveCount(1, { timeout: TRY_MS });
   }
 
-  /** Chooses a row of the side bar by a click. Rows move while others are filled in, so it counts when it is seen. */
+  /** Selects a row of the side bar by clicks, until it is selected: rows move while the view fills. */
   async select(row: Locator): Promise<void> {
     await expect(async () => {
       await row.click({ timeout: TRY_MS });
@@ -377,31 +377,31 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** Brings up the extension's own views. */
+  /** Opens the extension's views. */
   async openView(): Promise<void> {
     await this.command("View: Show Sidecar");
     await expect(this.page.locator(".part.sidebar .composite.title")).toContainText("Sidecar");
   }
 
-  /** Switches the colours by the theme's name. */
+  /** Switches to the theme with this name. */
   async theme(name: string): Promise<void> {
-    // The list has more themes than it draws.
+    // The list has more rows than it draws.
     await this.chooseFrom("Preferences: Color Theme", name, name);
     await expect(this.input).toBeHidden();
   }
 
-  /** The content of the webview that is on screen. */
+  /** The content of the visible webview. */
   webview(): FrameLocator {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   }
 
-  /** Keeps what is on screen, or one part of it, as a file that a person can look at. */
+  /** Saves a picture of the screen, or of a part of it. */
   async picture(name: string, part?: Locator): Promise<void> {
     mkdirSync(PICTURES, { recursive: true });
     await (part ?? this.page).screenshot({ path: join(PICTURES, `${name}.png`) });
   }
 
-  /** Keeps what is on screen from the top of one part to the end of another one below it. */
+  /** Saves a picture from the top of one element to the bottom of another one below it. */
   async pictureFromTo(name: string, first: Locator, last: Locator): Promise<void> {
     const [from, to] = [await first.boundingBox(), await last.boundingBox()];
     if (from === null || to === null) throw new Error("not on screen");
@@ -411,12 +411,12 @@ export class Window {
     await this.page.screenshot({ path: join(PICTURES, `${name}.png`), clip });
   }
 
-  /** Back to an empty editor: what a test has left open is closed, unsaved text is thrown away. */
+  /** Returns to an empty editor: closes what a test has left open, and discards unsaved text. */
   async tidy(): Promise<void> {
     await expect(async () => {
       for (const _ of [1, 2, 3]) await this.page.keyboard.press("Escape");
       await this.page.keyboard.press(TIDY_KEY);
-      // The last of what the key does. What is not over yet would take the focus from what the next test opens.
+      // This is the last step of the key's command. A step that came later would take the focus from the next test.
       await expect(this.input).toHaveValue(TIDIED, { timeout: TRY_MS });
       await this.page.keyboard.press("Escape");
       await expect(this.input).toBeHidden({ timeout: TRY_MS });
@@ -434,20 +434,20 @@ export class Window {
     }).toPass({ timeout: TRIES_MS });
   }
 
-  /** The former question is there when the list opens, and its answer must not be taken for the one to this. */
+  /** The list opens with the previous question, whose answer must not be mistaken for the new one. */
   async fillAnew(query: string): Promise<void> {
     await this.input.fill("", { timeout: TRY_MS });
     await expect(this.page.locator(".quick-input-widget")).not.toContainText(ANSWERED, { timeout: TRY_MS });
     await this.input.fill(query, { timeout: TRY_MS });
   }
 
-  /** The list that is open is not the one of commands, and what is typed goes to it. */
+  /** Waits until a list other than that of the commands is open and has the focus. */
   private async listIsOpen(): Promise<void> {
     await expect(this.input).toBeFocused({ timeout: TRY_MS });
     await expect(this.input).not.toHaveValue(/^>/, { timeout: TRY_MS });
   }
 
-  /** Does something with a notification; what is not on screen as a toast is looked for in the notification centre. */
+  /** Acts on a notification: on the toast, or else in the notification centre. */
   private async withNotices(act: () => Promise<void>, timeout: number): Promise<void> {
     let again = false;
     await expect(async () => {

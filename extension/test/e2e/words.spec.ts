@@ -1,4 +1,4 @@
-// The search palette while the model that the settings name cannot be loaded: words answer, and say so.
+// The search palette while the configured model cannot be loaded: it answers by word, and says so.
 import { execFileSync } from "node:child_process";
 import { expect, test } from "./test";
 

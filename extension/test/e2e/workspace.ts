@@ -1,4 +1,4 @@
-// The folder that is opened: a package's source and its readme, as a git repository of its own.
+// The opened folder: the source and readme of a package, as a git repository.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { MADE, sitePackages } from "./places";
 
 const COMMITTED = "2026-01-01T12:00:00Z";
 
-/** `files`: at least so many, beside the package's own ones such as a shop's services have. */
+/** `files`: the least number of files; those besides the package's own look like a shop's services. */
 export function makeWorkspace(folder: string, packageName: string, files = 0): void {
   const packages = sitePackages();
   mkdirSync(folder, { recursive: true });
@@ -22,13 +22,13 @@ export function makeWorkspace(folder: string, packageName: string, files = 0): v
   commit(folder);
 }
 
-/** The files of another folder, without its history. */
+/** Copies the files of another folder, without its history. */
 export function copyWorkspace(folder: string, source: string): void {
   cpSync(source, folder, { recursive: true, filter: (path) => !path.endsWith("/.git") });
   commit(folder);
 }
 
-/** The same files are the same commit, whenever they are committed, so an index of it serves them all. */
+/** Commits the files with a fixed date: the same files are always the same commit, so that one index fits all. */
 function commit(folder: string): void {
   const env = { ...process.env, GIT_AUTHOR_DATE: COMMITTED, GIT_COMMITTER_DATE: COMMITTED };
   const git = (...args: string[]) =>
@@ -86,7 +86,7 @@ class ${title}:
 `;
 }
 
-/** All modules of a package as one text. */
+/** Returns all modules of a package as one text. */
 export function sourceOf(packageName: string): string {
   const folder = join(sitePackages(), packageName);
   const modules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py"));
@@ -97,7 +97,7 @@ export function indexWorkspace(program: string, folder: string, env: NodeJS.Proc
   execFileSync(program, ["index", "--quiet", "--yes", "--workspace", folder], { env, stdio: "pipe" });
 }
 
-/** As `indexWorkspace`; what one editor of this run has indexed, another one takes over, as a team would. */
+/** Like `indexWorkspace`, but takes over what another editor of this run has indexed, as a team would. */
 export function indexOnce(program: string, folder: string, env: NodeJS.ProcessEnv): void {
   const run = (...args: string[]) => execFileSync(program, [...args, "--workspace", folder], { env, stdio: "pipe" });
   if (existsSync(MADE)) {
@@ -112,5 +112,5 @@ export function indexOnce(program: string, folder: string, env: NodeJS.ProcessEn
   run("snapshot", "make", "--out", MADE);
 }
 
-/** What `snapshot get` exits with where no snapshot is one of this commit. */
+/** The exit status of `snapshot get` if there is no snapshot of this commit. */
 const NONE_FITS = 7;

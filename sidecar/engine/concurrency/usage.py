@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 class Usage:
-    """Counts uses. A new use waits while `resting` is held. Thread-safe."""
+    """Counts how many threads use something, so that it is closed only while nobody does. A new use waits while a
+    thread is inside `resting`. Thread-safe."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now

@@ -111,7 +111,7 @@ class IndexHandle:
             yield self.written()
 
     @contextmanager
-    def telling(self, job: str) -> Iterator[None]:
+    def announcing(self, job: str) -> Iterator[None]:
         """Within the block, this process is `doing` this job, and other processes can see it."""
         self._tell(job)
         try:

@@ -42,7 +42,7 @@ _PARTICIPLE = re.compile(
 )
 """Matches forms such as `gespeichert`, `aufgerufen` and `aufzurufen`, with `ge` or `zu` at the beginning or in the
 middle."""
-_TELLING = 12
+_DISTINCTIVE = 12
 """In a German question, more than one word in this many is recognisably German."""
 _SHORTEST_KEY = 4
 _SHORTEST_PART = 3
@@ -52,11 +52,11 @@ _MOST_SAID = 8
 
 @dataclass(frozen=True)
 class _Dictionary:
-    """English words by the key of a foreign one. `telling` has the foreign words, folded, that are not English words
-    too; `longest` is the length of the longest key."""
+    """English words by the key of a foreign one. `distinctive` has the foreign words, folded, that are not
+    English words too; `longest` is the length of the longest key."""
 
     english: Mapping[str, str]
-    telling: frozenset[str]
+    distinctive: frozenset[str]
     longest: int
 
 
@@ -122,25 +122,25 @@ def _between(rest: str) -> str:
 
 
 def _is_german(text: str) -> bool:
-    """Whether more than one word in `_TELLING` has an umlaut or is a word that only German has."""
+    """Whether more than one word in `_DISTINCTIVE` has an umlaut or is a word that only German has."""
     found = _WORD.findall(text)
-    return sum(map(_is_telling, found)) > len(found) / _TELLING
+    return sum(map(_is_distinctive, found)) > len(found) / _DISTINCTIVE
 
 
-def _is_telling(word: str) -> bool:
+def _is_distinctive(word: str) -> bool:
     if _UMLAUT.search(word):
         return True
     folded = word.casefold()
     if folded in _GRAMMAR:
         return folded not in _ALSO_ENGLISH
-    return folded in _dictionary("german").telling or _is_compound(folded)
+    return folded in _dictionary("german").distinctive or _is_compound(folded)
 
 
 @lru_cache(maxsize=4096)
 def _is_compound(folded: str) -> bool:
     """Whether a word consists of two German ones, the second of which may have an ending. English words do not."""
     return any(
-        folded[:cut].removesuffix("s") in _dictionary("german").telling and _known(folded[cut:])
+        folded[:cut].removesuffix("s") in _dictionary("german").distinctive and _known(folded[cut:])
         for cut in range(_SHORTEST_KEY, min(len(folded), _LONGEST_WORD) - _SHORTEST_PART + 1)
     )
 
@@ -185,7 +185,7 @@ def _known(german: str) -> str:
 def _dictionary(language: str) -> _Dictionary:
     english: dict[str, str] = {}
     keys: dict[str, str] = {}
-    telling = set()
+    distinctive = set()
     for line in _FOLDER.joinpath(f"{language}.txt").read_text("utf-8").splitlines():
         foreign, _, meaning = line.partition(": ")
         if line.startswith("#") or not meaning:
@@ -196,5 +196,5 @@ def _dictionary(language: str) -> _Dictionary:
             if language == "german":
                 keys.setdefault(_german_key(folded), meaning)
             if not word.endswith("?") and folded not in meaning.split():
-                telling.add(folded)
-    return _Dictionary(keys | english, frozenset(telling), max(map(len, english)))
+                distinctive.add(folded)
+    return _Dictionary(keys | english, frozenset(distinctive), max(map(len, english)))

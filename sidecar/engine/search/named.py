@@ -25,14 +25,14 @@ def ends_of(snapshot: SearchedSnapshot, hit: Hit) -> list[int]:
     return find_ends(snapshot.connection, read_file_id(snapshot.connection, hit.path), hit.start_line, hit.end_line)
 
 
-def telling(lines: Sequence[MarkedLine]) -> MarkedLine:
+def best_line(lines: Sequence[MarkedLine]) -> MarkedLine:
     """Returns the line with the most hit words; the first of them in a tie."""
     return max(lines, key=lambda line: len(line.pieces))
 
 
 def _definition(connection: sqlite3.Connection, hit: Hit) -> HitDefinition | None:
     file_id = read_file_id(connection, hit.path)
-    line = telling(hit.excerpt).line if hit.excerpt else hit.start_line
+    line = best_line(hit.excerpt).line if hit.excerpt else hit.start_line
     around = find_definitions_around(connection, file_id, line)
     row = around[-1] if around else find_definition_below(connection, file_id, line, hit.end_line)
     if row is None:

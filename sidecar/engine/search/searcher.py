@@ -154,18 +154,18 @@ class Searcher:
         with clock.stage("fetch"):
             page = spans.page(request.offset, request.top_k) if spans is not None else []
             texts = iter(shown_chunks(snapshot, [row for span in page for row in span.rows]))
-            telling = request.explain or request.telling
+            excerpts = request.explain or request.excerpts
             hits = [
                 to_hit(
                     snapshot,
                     span,
                     [next(texts) for _ in span.rows],
                     combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
-                    query.terms if telling else None,
+                    query.terms if excerpts else None,
                 )
                 for span in page
             ]
-            if telling or request.named:
+            if excerpts or request.named:
                 hits = with_definitions(snapshot, hits)
         return SearchAnswer(
             hits=within_budget(hits, request.token_budget, lambda hit: ends_of(snapshot, hit)),

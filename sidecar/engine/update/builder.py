@@ -113,7 +113,7 @@ class Builder:
             if EVERYTHING in pending.rescan and _writer(generation).goes_on:
                 with self._jobs.in_background(cancelled) as stop:
                     if stop is not None:
-                        with self._index.telling("update"):
+                        with self._index.announcing("update"):
                             self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
                         return pending
             known = Pending(pending.paths, pending.rescan - {EVERYTHING})

@@ -38,8 +38,8 @@ _IN_PAIRS = re.compile(
     r"(?:" + _QUOTED + r"|(?P<bare>[^\s\"'`#;,{}\[\]|>&*!][^\s]{2,200}))"
 )
 _SIGN = r"[\"'`]?\]?\s{0,8}[^\s\w.(\[)-]"
-_TELLING = re.compile(rf"(?i)(?:{_PASSWORD}|{_KEY}){_SIGN}")
-_TELLING_PAIR = re.compile(rf"(?im)(?:{_PASSWORD}|{_KEY})(?:{_SIGN}|[\"']?,?[ \t]*$)")
+_SUSPICIOUS = re.compile(rf"(?i)(?:{_PASSWORD}|{_KEY}){_SIGN}")
+_SUSPICIOUS_PAIR = re.compile(rf"(?im)(?:{_PASSWORD}|{_KEY})(?:{_SIGN}|[\"']?,?[ \t]*$)")
 _PAIR_LINES = 2
 _BEFORE = 64
 _EXAMINED = 1000
@@ -77,7 +77,7 @@ def without_plain_secrets(path: str, text: str) -> str:
     settings = bool(_SETTINGS_FILE.search(path))
     spans = {
         span
-        for start, end in _telling_lines(text, lines, _TELLING_PAIR if settings else _TELLING)
+        for start, end in _suspicious_lines(text, lines, _SUSPICIOUS_PAIR if settings else _SUSPICIOUS)
         for pattern in ((_IN_SETTINGS, _IN_PAIRS, _IN_CODE) if settings else (_IN_CODE,))
         for span in _found(pattern, text, start, end, settings)
     }
@@ -100,7 +100,7 @@ def _lines_with_words(text: str) -> Iterator[int]:
             at = lowered.find(word, end) if end >= 0 else -1
 
 
-def _telling_lines(text: str, lines: Sequence[int], telling: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _suspicious_lines(text: str, lines: Sequence[int], suspicious: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yields the start and end of each piece to examine. A piece begins a little before the first such name in a line
     and ends with the next line, or after `_EXAMINED` characters, which limits the time for any text."""
     for start in lines:
@@ -109,7 +109,7 @@ def _telling_lines(text: str, lines: Sequence[int], telling: re.Pattern[str]) ->
             end = text.find("\n", end + 1) if end + 1 <= len(text) else -1
             if end < 0:
                 end = len(text)
-        match = telling.search(text, start, end)
+        match = suspicious.search(text, start, end)
         if match:
             yield max(start, match.start() - _BEFORE), min(end, match.start() + _EXAMINED)
 

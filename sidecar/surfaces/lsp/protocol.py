@@ -202,11 +202,11 @@ def _is_task(future: object) -> bool:
 
 
 def _dropped(frame: bytes) -> None:
-    """Replaces `send` until the session has a stream."""
+    """Drops a frame. Stands for `send` until the session has a stream."""
 
 
 def _none(method: str) -> None:
-    """Replaces `find_request` until the session is set up."""
+    """Finds nothing. Stands for `find_request` until the session is set up."""
 
 
 def _client_error(error: Any) -> JsonRpcException:

@@ -1,10 +1,10 @@
 // Stands for other people's extensions: a language whose symbols come late, an agent that invokes the editor's language
-// model tools, and a model that a chat may choose.
+// model tools, and a model that a user can choose in the chat.
 const { readFileSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const vscode = require("vscode");
 
-/** A language is told this long after the editor has last asked for lenses: it does not ask again by itself. */
+/** The language's symbols come this many milliseconds after the editor last asked for lenses. It does not ask again. */
 const QUIET_MS = 2500;
 let lastAsked = Infinity;
 
@@ -23,12 +23,12 @@ exports.activate = ({ subscriptions }) => {
   void vscode.lm.selectChatModels({ vendor: "probe" });
 };
 
-/** The folder that the folder on screen is in. */
+/** Returns the parent of the opened folder. */
 function beside() {
   return join(vscode.workspace.workspaceFolders[0].uri.fsPath, "..");
 }
 
-/** The editor asks all for lenses at once; from when it was last seen to ask. */
+/** Notes the time of the request. The editor asks all extensions at once, so this stands for the requests to ours. */
 function provideCodeLenses() {
   lastAsked = Date.now();
   return [];
@@ -41,7 +41,7 @@ function provideDocumentSymbols(document) {
     .map(({ text, range }) => new vscode.DocumentSymbol(text.slice(4), "", vscode.SymbolKind.Function, range, range));
 }
 
-/** Invokes what the file `asked.json` beside the folder names, and writes what comes into `told.json`. */
+/** Invokes the tool that the file `asked.json` beside the folder names, and writes the answer into `told.json`. */
 async function invokeTools() {
   const asked = JSON.parse(readFileSync(join(beside(), "asked.json"), "utf8"));
   const told = [];

@@ -48,7 +48,7 @@ test("a whole file has a folder for its place and no score", () => {
   expect(row).toEqual({ label: "$(file) retry.py", description: "src/net", detail: "" });
 });
 
-test("a hit that came without telling lines shows its first two that are not blank", () => {
+test("a hit without an excerpt shows its first two that are not blank", () => {
   const content = `\n\n  first\n\n${"x".repeat(500)}\nthird`;
   const lines = linesOf(hit({ content, startLine: 5 }));
   expect(lines.map(({ line }) => line)).toEqual([7, 9]);
