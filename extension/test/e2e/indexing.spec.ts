@@ -1,4 +1,6 @@
 // While a folder of 6,000 files is indexed: one item tells how far it is, and leads to what ends it. What is ended stays so.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
 test.use({
@@ -16,9 +18,19 @@ function item(window: Window) {
   return window.page.locator(".statusbar-item[id*='sidecar.status']");
 }
 
+/** Workflows and translations, which have the question's words and stand before the code in the alphabet. */
+function addWhatIsNoCode(window: Window): void {
+  for (const folder of [".github/workflows", "locales"]) {
+    mkdirSync(join(window.editor.folder, folder), { recursive: true });
+    for (let number = 0; number < 100; number++)
+      writeFileSync(join(window.editor.folder, folder, `order_${number}.yml`), `approve:\n  an: order ${number}\n`);
+  }
+}
+
 test("one item tells percent and time left, the page the same, and Cancel ends it without an error", async ({
   window,
 }) => {
+  addWhatIsNoCode(window);
   await window.command("Sidecar: Create Index");
   await window.statusBarSaid(/Indexing \d+ %, \d+ (s|min) left/, LONG_MS);
   expect((await window.statusBarTexts()).filter((text) => /create index/i.test(text))).toEqual([]);
@@ -26,6 +38,9 @@ test("one item tells percent and time left, the page the same, and Cancel ends i
   await window.search("approve an order");
   await expect(window.prompt).toContainText(/of 6,\d+ files, code first/);
   await expect(window.row(0)).toContainText(/\w+\.py:\d+/);
+  await expect(window.rows.filter({ hasText: /\.ya?ml/ })).toHaveCount(0);
+  for (const part of [".label-name", ".label-description"])
+    expect(await window.isUncovered(window.row(0).locator(part).first())).toBe(true);
   await window.page.keyboard.press("Escape");
   // However quick the machine is, it is not done before somebody has looked and pressed.
   await window.editor.whileHeld(async () => {
