@@ -1,6 +1,23 @@
 // Keys as the person's own keyboard names them.
+import * as vscode from "vscode";
 
-/** A key that our texts write as `Ctrl+Enter`, as this platform names it. */
-export function keyName(key: string, platform: NodeJS.Platform = process.platform): string {
-  return platform === "darwin" ? key.replaceAll("Ctrl", "Cmd").replaceAll("Alt", "Option") : key;
+/**
+ * Whether the keyboard may belong to another kind of machine than the one that this runs on. The editor tells no extension
+ * which kind: it names no key of a command, and `process.platform` is that of the machine with the files. WSL is always
+ * used from Windows, whose keys have the names of Linux's.
+ */
+export function keyboardIsElsewhere(env: Pick<typeof vscode.env, "remoteName" | "uiKind"> = vscode.env): boolean {
+  if (env.uiKind === vscode.UIKind.Web) return true;
+  return env.remoteName !== undefined && env.remoteName !== "wsl";
+}
+
+/** A key that our texts write as `Ctrl+Enter`, as the keyboard names it; if that is not known, both ways. */
+export function keyName(
+  key: string,
+  platform: NodeJS.Platform = process.platform,
+  elsewhere: boolean = keyboardIsElsewhere(),
+): string {
+  const onMac = key.replaceAll("Ctrl", "Cmd").replaceAll("Alt", "Option");
+  if (elsewhere) return `${key}, on macOS ${onMac}`;
+  return platform === "darwin" ? onMac : key;
 }

@@ -24,6 +24,7 @@ const DOCTOR = { id: "sidecar.doctor", title: "Doctor" };
 const EXPLAIN = { id: "sidecar.explainPath", title: "Why Is This File (Not) Indexed?" };
 const TRUST = { id: "workbench.trust.manage", title: "Manage Workspace Trust" };
 const OPEN = { id: "vscode.openFolder", title: "Open Folder" };
+const NO_FOLDER = { icon: "folder", title: "There is no folder to search", command: OPEN };
 
 const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
   INDEX_NOT_FOUND: { icon: "database", title: "This folder is not indexed yet", command: CREATE },
@@ -40,7 +41,8 @@ const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
   NOT_RUNNING: { icon: "debug-disconnect", title: "Sidecar is not running", command: RESTART },
   NOT_SET_UP: { icon: "cloud-download", title: "Sidecar is not set up yet", command: RESTART },
   NOT_TRUSTED: { icon: "shield", title: "Search is off in a folder that is not trusted", command: TRUST },
-  NO_FOLDER: { icon: "folder", title: "There is no folder to search", command: OPEN },
+  NO_FOLDER,
+  WORKSPACE_NOT_FOUND: NO_FOLDER,
   FILE_NOT_FOUND: { icon: "file", title: "This file is not in the index", command: STATUS },
   INVALID_PATTERN: { icon: "info", title: "This is not a pattern of paths" },
   INVALID_PARAMS: { icon: "info", title: "This cannot be searched for" },

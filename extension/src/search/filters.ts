@@ -22,25 +22,40 @@ export interface Unfinished {
 }
 
 const FILTER = /(?<=^|\s)(lang|path|kind):(?:"([^"]*)"?|(\S*))/g;
+/** Filters alone, at the beginning and at the end of a text. */
+const AROUND =
+  /^(?:\s*(?:lang|path|kind):(?:"[^"]*"|[^\s"]+)(?=\s|$))+|(?:\s(?:lang|path|kind):(?:"[^"]*"|[^\s"]+)\s*)+$/g;
+/** The sidecar reads longer questions as texts that were pasted: code, logs, issues. Their quotation marks are theirs. */
+const LONG = 200;
+/** So many exact texts a search takes. */
+const MOST_EXACT = 20;
 const LAST = /(?:^|\s)(lang|path|kind):(?:"([^"]*)|([^\s"]*))$/;
 const EXACT = /"([^"]+)"/g;
 const WILD = /[*?[\]{}]/;
 
 export function understood(typed: string): Wanted {
   const values: Record<FilterName, string[]> = { lang: [], path: [], kind: [] };
-  const rest = typed.replace(FILTER, (_, name: FilterName, quoted?: string, plain?: string) => {
-    const value = (quoted ?? plain ?? "").trim();
-    if (value !== "") values[name].push(value);
-    return " ";
-  });
-  const exact = [...rest.matchAll(EXACT)].map(([, text = ""]) => text).filter((text) => text.trim() !== "");
+  const take = (text: string): string =>
+    text.replace(FILTER, (_, name: FilterName, quoted?: string, plain?: string) => {
+      const value = (quoted ?? plain ?? "").trim();
+      if (value !== "") values[name].push(value);
+      return " ";
+    });
+  const isLong = typed.replace(AROUND, "").trim().length > LONG;
+  const rest = isLong ? typed.replace(AROUND, take) : take(typed);
+  const exact = isLong ? [] : exactIn(rest);
   return {
-    text: rest.replaceAll('"', " ").replace(/\s+/g, " ").trim(),
+    text: (isLong ? rest : rest.replaceAll('"', " ")).replace(/\s+/g, " ").trim(),
     languages: values.lang.flatMap((value) => value.split(",")).filter((value) => value !== ""),
     paths: values.path.flatMap(globsOf),
     kinds: values.kind.flatMap((value) => value.split(",")).filter((value) => value !== ""),
     exact,
   };
+}
+
+function exactIn(text: string): string[] {
+  const exact = [...text.matchAll(EXACT)].map(([, quoted = ""]) => quoted).filter((quoted) => quoted.trim() !== "");
+  return exact.length > MOST_EXACT ? [] : exact;
 }
 
 /** The tool's parameters, without those of absent filters. */

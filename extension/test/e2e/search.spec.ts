@@ -1,10 +1,32 @@
 // The search palette, on the source of a real package.
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";
 
 const QUESTION = "compress the response body";
 const SIDE = "Open to the Side";
+const SYMBOL = "Sidecar: Go to Symbol by Meaning";
+
+/** Names that are like one another, in one module. */
+const NAMED = [
+  "APIRouter",
+  "APIRoute",
+  "APIRouteView",
+  "OAuth2PasswordBearer",
+  "OAuth2PasswordForm",
+  "OAuth2CodeBearer",
+];
+const CLASSES = NAMED.map(
+  (name) => `class ${name}:\n    def ${name.toLowerCase()}_ready(self):\n        return True\n`,
+);
+/** A picture inside a text file: 6,000 letters and digits that mean nothing, some of which are words. */
+const ENCODED = Array.from({ length: 100 }, (_, at) => createHash("sha256").update(`${at}`).digest("base64")).join("");
+const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg">\n<image href="data:image/png;base64,${ENCODED}"/>\n</svg>\n`;
+const STEPS = Array.from({ length: 160 }, (_, at) => `    feather_${at + 1} = weigh(feather_${at}, ${at})`).join("\n");
+const LONG = `def weigh_all_feathers(feather_0):\n${STEPS}\n    return feather_160\n`;
+const LIKE_IT =
+  "def balance_pelicans(feather_0):\n    feather_1 = weigh(feather_0, 0)\n    return weigh(feather_1, 1)\n";
 
 test("searching while typing shows what it is, where, its score and the match, without signs for the eye only", async ({
   window,
@@ -160,12 +182,128 @@ test("similar code is found for the cursor and for a selection, from the editor'
   await window.picture("context-menu");
 });
 
-test("text that is not saved is found", async ({ window }) => {
+test("similar code leaves out every piece of the function that it starts from", async ({ window }) => {
+  const { folder } = window.editor;
+  writeFileSync(join(folder, "services/feathers.py"), LONG);
+  writeFileSync(join(folder, "services/scales.py"), LIKE_IT);
+  await window.searchSays("balance pelicans", "scales.py");
+  await window.searchSays("weigh all feathers", "feathers.py");
+  await window.page.keyboard.press("Escape");
+  await window.openFile("services/feathers.py");
+  await window.goToLine(80);
+  await window.openList("Sidecar: Find Similar Code");
+  await expect(window.title).toContainText("Code Like feathers.py:80");
+  await window.answered();
+  await expect(window.row(0)).toContainText("scales.py");
+  await expect(window.rows.filter({ hasText: "feathers.py" })).toHaveCount(0);
+  await window.page.keyboard.press("Escape");
+  for (const name of ["feathers", "scales"]) rmSync(join(folder, `services/${name}.py`));
+});
+
+test("a symbol stands first, also if it is mistyped, in the palette and in Go to Symbol", async ({ window }) => {
+  const file = join(window.editor.folder, "services/named.py");
+  writeFileSync(file, CLASSES.join("\n"));
+  const name = () => window.row(0).locator(".label-name").first();
+  for (const title of [undefined, SYMBOL])
+    for (const [typed, meant] of [
+      ["GZipMiddleware", "GZipMiddleware"],
+      ["APIRouter", "APIRouter"],
+      ["APIRoutr", "APIRouter"],
+      ["OAuth2PaswordBearer", "OAuth2PasswordBearer"],
+    ] as const) {
+      await window.searchSays(typed, meant, title);
+      await expect(name()).toHaveText(new RegExp(`(^|\\W)${meant}$`));
+      if (typed === meant) await expect(window.prompt).toBeHidden();
+      else await expect(window.prompt).toContainText(`Nothing is called ${typed}; searched for ${meant}.`);
+      await window.page.keyboard.press("Escape");
+    }
+  rmSync(file);
+});
+
+test("questions in German and Japanese find what they mean, and nobody is shown encoded data", async ({ window }) => {
+  const file = join(window.editor.folder, "services/logo.svg");
+  writeFileSync(file, PICTURE);
+  await window.searchSays("services/logo.svg", "logo.svg", "Sidecar: Search by Path");
+  for (const asked of ["Wo wird die Antwort komprimiert?", "レスポンスの圧縮"]) {
+    await window.search(asked);
+    const first = window.page.locator(".quick-input-list [data-index='0'], .quick-input-list [data-index='1']");
+    await expect(first.filter({ hasText: "starlette/middleware/gzip.py" })).toHaveCount(1);
+    await expect(window.prompt).toContainText(/Also searched in English: .*compress/);
+    await expect(window.rows.filter({ hasText: /logo\.svg|base64/ })).toHaveCount(0);
+  }
+  await window.picture("search-japanese");
+  await window.page.keyboard.press("Escape");
+  rmSync(file);
+});
+
+test("a path that forges a link or an icon is text in rows, titles, views and dialogs", async ({ window }) => {
+  const name = "[x](command:workbench.action.quit) $(rocket) **b**.py";
+  const file = join(window.editor.folder, "services", name);
+  const isText = async (): Promise<void> => {
+    await expect(window.page.locator(".codicon-rocket, a[href*='workbench.action.quit']")).toHaveCount(0);
+    await expect(window.page.locator("[data-href*='workbench.action.quit']")).toHaveCount(0);
+  };
+  writeFileSync(file, "def balance_forged_pelicans(scale):\n    return scale\n");
+  await window.searchSays("balance forged pelicans", "[x](command:workbench.action.quit)");
+  await isText();
+  await window.page.keyboard.press("Enter");
+  await window.cursorIsAt(1);
+  await window.openList("Sidecar: Find Similar Code");
+  await expect(window.title).toContainText("Code Like [x](command:workbench.action.quit)");
+  await window.answered();
+  await isText();
+  await window.page.keyboard.press("Escape");
+  await window.command("Sidecar: Reindex This File");
+  await window.statusBarSaid(/services.*indexed again/);
+  await isText();
+  await window.command("Sidecar: Why Is This File (Not) Indexed?");
+  await expect(window.dialog).toContainText("is indexed and up to date.");
+  await isText();
+  await window.page.keyboard.press("Escape");
+  await window.keep("balance forged pelicans");
+  const row = window.items.filter({ hasText: "[x](command:workbench.action.quit)" }).first();
+  await row.hover();
+  await isText();
+  await window.picture("forged-path");
+  rmSync(file);
+});
+
+test("a text of thousands of characters is searched, also where it is pasted with its lines", async ({ window }) => {
+  const text = readFileSync(join(window.editor.folder, "starlette/middleware/gzip.py"), "utf8").slice(0, 2279);
+  expect(text).toHaveLength(2279);
+  await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await window.page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
+  await window.openList("Sidecar: Search Code");
+  await window.fillAnew("");
+  await window.page.keyboard.press("Control+V");
+  await expect(window.input).toHaveValue(/^from __future__ import annotations +import zlib/);
+  await window.answered();
+  await expect(window.row(0)).toContainText("gzip.py");
+  await window.fillAnew(text.replaceAll("\n", " "));
+  await window.answered();
+  await expect(window.row(0)).toContainText("gzip.py");
+});
+
+test("text that is not saved is found until it is thrown away, and a renamed file by its new name", async ({
+  window,
+}) => {
+  const [former, renamed] = ["types", "kinds"].map((name) => join(window.editor.folder, `starlette/${name}.py`));
   await window.openFile("starlette/types.py");
   await window.append("\ndef unsaved_heron_census():\n    return 7 # herons\n");
   await window.search("unsaved heron census");
   await expect(window.row(0)).toContainText("types.py");
   await expect(window.row(0)).toContainText("unsaved_heron_census");
-  expect(readFileSync(join(window.editor.folder, "starlette/types.py"), "utf8")).not.toContain("heron");
+  expect(readFileSync(former!, "utf8")).not.toContain("heron");
   await window.picture("unsaved-text");
+  await window.page.keyboard.press("Escape");
+  await window.command("File: Revert File");
+  await window.search("unsaved heron census");
+  await expect(window.list).not.toContainText("unsaved_heron_census");
+  await window.page.keyboard.press("Escape");
+
+  renameSync(former!, renamed!);
+  await window.searchSays("starlette/kinds.py", "kinds.py", "Sidecar: Search by Path");
+  await window.searchSays("starlette/types.py", "Nothing found", "Sidecar: Search by Path");
+  await window.page.keyboard.press("Escape");
+  renameSync(renamed!, former!);
 });

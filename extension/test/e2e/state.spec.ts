@@ -1,6 +1,6 @@
 // The status bar item, the palette, the status page and the shell say the same about an index, whatever happens to it.
 import { execFile, execFileSync } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Agent } from "./mcpClient";
@@ -161,6 +161,32 @@ test("a search before the sidecar runs says what is going on, and is answered wh
   window.setMachine({ "sidecar.path": program });
 });
 
+test("a palette that is opened while everything is begun anew is answered", async ({ window }) => {
+  await isReady(window);
+  const started = window.timesStarted();
+  await window.command("Sidecar: Restart");
+  await window.command("Sidecar: Search Code");
+  await window.fillAnew(QUESTION);
+  await expect(window.row(0)).toContainText(/\w+\.py:\d+/, { timeout: LONG_MS });
+  await expect(window.notices).toHaveCount(0);
+  expect(window.timesStarted()).toBe(started + 1);
+});
+
+test("a folder that is renamed while it is open is said to be gone, and is searched again when it is back", async ({
+  window,
+}) => {
+  await isReady(window);
+  const { folder } = window.editor;
+  renameSync(folder, `${folder}-elsewhere`);
+  await window.searchSays(QUESTION, "There is no folder to search");
+  await expect(window.row(0)).toContainText("Press Enter: Open Folder.");
+  await window.picture("folder-gone");
+  await window.page.keyboard.press("Escape");
+  renameSync(`${folder}-elsewhere`, folder);
+  await window.searchSays(QUESTION, /starlette\/.*\.py:\d+/);
+  await isReady(window);
+});
+
 test("exclude takes effect when it is set, and again when it is taken back", async ({ window }) => {
   await isReady(window);
   window.setMachine({ "sidecar.exclude": ["services/taxes/**"] });
@@ -174,9 +200,33 @@ test("exclude takes effect when it is set, and again when it is taken back", asy
   }).toPass({ timeout: LONG_MS });
 });
 
+test("what the folder's own settings exclude takes the place of what the person's do", async ({ window }) => {
+  await isReady(window);
+  const own = join(window.editor.folder, ".vscode");
+  const finds = async (area: string, text: string | RegExp): Promise<void> => {
+    await expect(async () => {
+      await window.searchSays(`services/${area}/`, text, "Sidecar: Search by Path");
+    }).toPass({ timeout: LONG_MS });
+    await window.page.keyboard.press("Escape");
+  };
+  window.setMachine({ "sidecar.exclude": ["services/taxes/**"] });
+  await finds("taxes", "Nothing found");
+  mkdirSync(own);
+  writeFileSync(join(own, "settings.json"), JSON.stringify({ "sidecar.exclude": ["services/returns/**"] }));
+  await finds("returns", "Nothing found");
+  await finds("taxes", "_taxes_");
+  rmSync(own, { recursive: true });
+  await finds("returns", "_returns_");
+  await finds("taxes", "Nothing found");
+  window.setMachine({ "sidecar.exclude": [] });
+  await finds("taxes", "_taxes_");
+});
+
 test("a value that cannot be used is said, with the values that can", async ({ window }) => {
   window.setMachine({ "sidecar.maxFileSize": "enormous" });
   await window.notice(/maxFileSize/);
   await window.picture("wrong-value");
-  window.setMachine({ "sidecar.maxFileSize": "1MB" });
+  window.setMachine({ "sidecar.maxFileSize": "1MB", "sidecar.hybridSearch.defaultAlpha": 7 });
+  await window.notice(/defaultAlpha.*0.*1/);
+  window.setMachine({ "sidecar.hybridSearch.defaultAlpha": 0.5 });
 });

@@ -17,6 +17,8 @@ export class EventEmitter<T> {
 export const workspace = {};
 export const window = {};
 export const commands = {};
+export const UIKind = { Desktop: 1, Web: 2 };
+export const env = { remoteName: undefined, uiKind: UIKind.Desktop };
 
 export class ThemeIcon {
   static readonly File = new ThemeIcon("file");

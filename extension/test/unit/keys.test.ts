@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { keyName } from "../../src/keys";
+import { UIKind } from "vscode";
+import { keyName, keyboardIsElsewhere } from "../../src/keys";
 
 interface Keybinding {
   command: string;
@@ -12,9 +13,25 @@ interface Keybinding {
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { keybindings: Keybinding[] } };
 
 test("keys are named as the platform's keyboard names them", () => {
-  expect(keyName("Ctrl+Enter", "darwin")).toBe("Cmd+Enter");
-  expect(keyName("Alt+K", "darwin")).toBe("Option+K");
-  expect(keyName("Ctrl+Enter", "linux")).toBe("Ctrl+Enter");
+  expect(keyName("Ctrl+Enter", "darwin", false)).toBe("Cmd+Enter");
+  expect(keyName("Alt+K", "darwin", false)).toBe("Option+K");
+  expect(keyName("Ctrl+Enter", "linux", false)).toBe("Ctrl+Enter");
+});
+
+test("where the keyboard may be another machine's, keys are named for both, whatever this machine is", () => {
+  for (const platform of ["linux", "darwin", "win32"] as const) {
+    expect(keyName("Ctrl+Enter", platform, true)).toBe("Ctrl+Enter, on macOS Cmd+Enter");
+    expect(keyName("Alt+K", platform, true)).toBe("Alt+K, on macOS Option+K");
+  }
+});
+
+test("the keyboard may be elsewhere in a browser and on a remote machine, but not on the desktop and in WSL", () => {
+  const { Desktop, Web } = UIKind;
+  expect(keyboardIsElsewhere({ remoteName: undefined, uiKind: Desktop })).toBe(false);
+  expect(keyboardIsElsewhere({ remoteName: "wsl", uiKind: Desktop })).toBe(false);
+  expect(keyboardIsElsewhere({ remoteName: "ssh-remote", uiKind: Desktop })).toBe(true);
+  expect(keyboardIsElsewhere({ remoteName: "dev-container", uiKind: Desktop })).toBe(true);
+  expect(keyboardIsElsewhere({ remoteName: undefined, uiKind: Web })).toBe(true);
 });
 
 test("every key with Ctrl has one for macOS", () => {

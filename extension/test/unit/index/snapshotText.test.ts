@@ -16,7 +16,7 @@ const OFFER = {
 test("an offer names branch, age, distance, megabytes and what they save", () => {
   expect(offerText("rails", OFFER, NOW).text).toBe(
     'Index "rails" from a snapshot of your team\'s? "main" was indexed 2 h ago, 3 commits before yours:' +
-      " 52 MB instead of reading 4\u202f312 files here.",
+      " 52 MB instead of reading 4,312 files here.",
   );
 });
 

@@ -10,6 +10,7 @@ test.each([
   ["NOT_RUNNING", "sidecar.restart"],
   ["NOT_TRUSTED", "workbench.trust.manage"],
   ["NO_FOLDER", "vscode.openFolder"],
+  ["WORKSPACE_NOT_FOUND", "vscode.openFolder"],
   ["STORE_FAILED", "sidecar.showLog"],
 ])("%s is answered with a command that helps", (code, command) => {
   const advice = adviceForError(new Failure(code, "It did not work."));

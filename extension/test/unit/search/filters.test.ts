@@ -18,6 +18,30 @@ test("words without filters stay as they are", () => {
   }
 });
 
+const PASTED = `Traceback: File "src/app.py", line 3, in run path:/tmp/x kind:fatal ${'raise KeyError("name") '.repeat(30)}end`;
+
+test("a long text that was pasted is one question, quotation marks and all", () => {
+  expect(understood(PASTED)).toEqual({ text: PASTED, languages: [], paths: [], kinds: [], exact: [] });
+  expect(understood(`"${"x".repeat(300)}"`).exact).toEqual([]);
+});
+
+test("filters before and after a long text count", () => {
+  const { text, paths, languages } = understood(`path:"my folder/net" ${PASTED} lang:python`);
+  expect([text, paths, languages]).toEqual([PASTED, ["my folder/net", "my folder/net/**"], ["python"]]);
+});
+
+test("long filters make no long text", () => {
+  const folder = "services/".repeat(30);
+  expect(understood(`path:${folder} retry "with backoff"`)).toMatchObject({
+    text: "retry with backoff",
+    exact: ["with backoff"],
+  });
+});
+
+test("of more exact texts than a search takes, none is one", () => {
+  expect(understood('"a" '.repeat(30)).exact).toEqual([]);
+});
+
 test.each([
   ["path:src/net", ["src/net", "src/net/**"]],
   ["path:./src/", ["src", "src/**", "**/src", "**/src/**"]],
