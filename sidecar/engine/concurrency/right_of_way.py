@@ -16,13 +16,14 @@ from sidecar.locks import Rank, make_condition
 from sidecar.model.terms import IsCancelled
 
 _MOST_S = 2.0
+_SHARE = 0.25
 
 
 class RightOfWay:
     """The questions that are being answered at the moment. Thread-safe.
 
-    A background thread pauses for `most_s` seconds at most. It may then pause again for as long as it has worked since,
-    so that constant questions take at most half of its time.
+    A background thread pauses for `most_s` seconds at most, and then again for a quarter of the time that it has worked
+    since. So a first question is left alone, and constant questions delay the work by a quarter.
     """
 
     def __init__(self, most_s: float = _MOST_S, now: Callable[[], float] = time.monotonic) -> None:
@@ -61,7 +62,7 @@ class RightOfWay:
         if until is None:
             return self._most_s
         left: float = self._paused.left
-        return min(self._most_s, max(0.0, left) + self._now() - until)
+        return min(self._most_s, max(0.0, left) + _SHARE * (self._now() - until))
 
     def giving_way(self, cancelled: IsCancelled) -> IsCancelled:
         """Returns a replacement for `cancelled`, to be called before each step of background work."""
