@@ -100,6 +100,8 @@ class Rank(IntEnum):
     """Which texts of ignore rules have been parsed."""
     PARSING_PATTERNS = auto()
     """Parsing one text of ignore rules, once."""
+    RIGHT_OF_WAY = auto()
+    """How many questions are being answered at the moment."""
     GPU = auto()
     """Loading the model onto the graphics card, once."""
     ACTIVITY = auto()

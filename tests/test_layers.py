@@ -87,7 +87,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", "engine.ports", *ENGINE_VALUES)),
     ("engine.extras", ("engine.ports", *ENGINE_VALUES)),
-    ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
+    ("engine.query_service", ("engine.search", "engine.update", "engine.index", "engine.concurrency", *ENGINE_VALUES)),
     ("engine.workspace", ("engine", *ENGINE_VALUES)),
     ("agents", VALUES),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),

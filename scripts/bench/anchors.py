@@ -70,7 +70,8 @@ def _by_meaning(source: SearchSource, columns: IndexColumns, request: SearchRequ
     """Returns each chunk's cosine plus 1, or 0 where it has no vector; shape [chunks]."""
     search = VectorSearch(source.snapshot, columns, source.embedder().embed_query(request.query), never_cancelled)
     search.score(np.flatnonzero(columns.in_collection & (source.snapshot.chunk_vector > 0)).astype(np.int32))
-    return np.nan_to_num(search.similarities.chunks + 1, nan=0.0)
+    everything = np.arange(len(source.snapshot.chunk_ids), dtype=np.int32)
+    return np.nan_to_num(search.similarities.of(everything) + 1, nan=0.0)
 
 
 def _best(scores: Floats) -> NDArray[np.int64]:

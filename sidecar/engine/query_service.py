@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Generic, TypeVar
 
+from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.search.absent import is_complete
@@ -168,7 +169,7 @@ class QueryService:
         if collection in generation.preloaded:
             return None
         try:
-            with suppress(IndexCorrupt), _source_of(generation) as source:
+            with QUESTIONS.answering(), suppress(IndexCorrupt), _source_of(generation) as source:
                 self._searcher.preload(source, collection, cancelled)
                 generation.preloaded.add(collection)
         except ModelLoadFailed as error:
@@ -191,9 +192,14 @@ class QueryService:
         waits once more, for those, and reads again.
         """
         fresh = self._live_update.freshen()
-        found = self._live_update.on_current(lambda generation: read(generation, fresh), asked)
+
+        def read_now(generation: Generation) -> _Read[T]:
+            with QUESTIONS.answering():
+                return read(generation, fresh)
+
+        found = self._live_update.on_current(read_now, asked)
         if found.seeming and self._live_update.take_in(found.seeming):
-            found = self._live_update.on_current(lambda generation: read(generation, fresh))
+            found = self._live_update.on_current(read_now)
         changed = self._shown_files.count_changed(found.seeming) if found.seeming else 0
         return found.answer, replace(found.standing, changed=changed).notice()
 

@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
@@ -273,6 +274,7 @@ def make_watcher(root: str, settings: Settings, home: Path) -> Watching:
     walker = make_walker(root, settings)
 
     def is_ignored(folder: str) -> bool:
+        QUESTIONS.give_way()  # a large tree has thousands of folders
         return walker.decide(folder).rule not in (Rule.INDEXED, Rule.NOT_READ)
 
     mark = str(IndexLayout(home, root).watch_mark)

@@ -190,6 +190,12 @@ class Manifest:
             rows = self.connection.execute(f"SELECT {_KNOWN} FROM files").fetchall()
         return {r[1]: _known(r) for r in rows}
 
+    def count_files(self) -> int:
+        """Returns the number of indexed files."""
+        with self._look_up_lock, translated(self.path):
+            (count,) = self._look_ups.execute("SELECT count(*) FROM files").fetchone()
+        return int(count)
+
     def known_file(self, path: str) -> KnownFile | None:
         """Returns the indexed file with this path as of the last commit; None when it is not indexed.
 

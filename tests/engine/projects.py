@@ -83,7 +83,7 @@ class Project:
     make_watcher: Callable[..., Watching] | None = None
     around_walking: Callable[[], AbstractContextManager[object]] | None = None
 
-    def open(self, *, models: WorkspaceModels | None = None, **times: float) -> IndexedWorkspace:
+    def open(self, *, models: WorkspaceModels | None = None, **times: Any) -> IndexedWorkspace:
         """`times` are those of `LiveTimes`, in seconds."""
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
         parts = replace(parts, make_store=self.make_store, vector_memory_bytes=self.vector_memory_bytes)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy, seal
 from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, VectorCache
 from sidecar.engine.ports import Compare
+from sidecar.engine.search.vector_search import highest_places
 from sidecar.model.terms import Vectors
 from sidecar.parts.vectors.integer_products import IntegerProducts
 from tests.patience import PATIENCE_S
@@ -266,3 +267,44 @@ def test_what_making_blocks_took_is_given_back() -> None:
     """While a block is made, onnxruntime needs twice its memory."""
     run = subprocess.run([sys.executable, "-c", _FILL], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert float(run.stdout) < 1.6, "bytes for each number of a vector"
+
+
+# ---------------------------------------------------------------- what is the same for many questions
+
+
+def test_a_list_of_ids_that_cannot_change_is_compared_as_any_other_whatever_happens_in_between() -> None:
+    vectors = unit(np.random.default_rng(3).normal(size=(200, DIMENSION)))
+    cache = VectorCache(most_bytes=150 * ROW_BYTES, make_compare=IntegerProducts, block=16)
+    ids = np.arange(1, 61, dtype=np.int64)
+    fixed = ids.copy()
+    fixed.flags.writeable = False
+
+    def compare(some: NDArray[np.int64], number: int) -> Compared:
+        return cache.compare(
+            some, vectors[number], lambda at: (vectors[some[at] - 1], np.ones(len(at), bool)), rough=True
+        )
+
+    for number, more in enumerate((range(61, 62), range(62, 90), range(90, 140), range(140, 200))):
+        for _ in range(2):
+            expected, found = compare(ids, number), compare(fixed, number)
+            assert found.products.tolist() == expected.products.tolist()
+            assert found.found.tolist() == expected.found.tolist()
+            assert (found.rough is None) == (expected.rough is None)
+            if found.rough is not None and expected.rough is not None:
+                assert found.rough.tolist() == expected.rough.tolist()
+        compare(np.array(more, np.int64), number)
+
+
+@given(
+    arrays(np.float32, st.integers(0, 3000), elements=st.sampled_from(np.linspace(-1, 1, 97, dtype=np.float32))),
+    st.integers(1, 40),
+)
+def test_no_cosine_that_counts_among_the_highest_is_passed_over(cosines: NDArray[np.float32], limit: int) -> None:
+    rounded = np.round(cosines, 4)
+    least = np.sort(rounded)[-limit] if len(rounded) >= limit else -2
+    assert set(np.flatnonzero(rounded >= least)) <= set(highest_places(cosines, limit).tolist())
+
+
+def test_of_many_cosines_few_are_looked_at_again() -> None:
+    cosines = np.random.default_rng(4).normal(0, 0.1, 800_000).astype(np.float32)
+    assert 400 <= len(highest_places(cosines, 400)) < 2000

@@ -39,6 +39,8 @@ _MADE_AT_ONCE = 8
 memory."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
+_REMEMBERED = 2
+"""How many lists of ids have their places remembered: those of code and of documentation."""
 _LARGEST_SPAN = 8_000_000
 """The maximum number of entries in the table from chunk id to row, four bytes each. If ids are further apart than this,
 the cache is emptied."""
@@ -84,6 +86,22 @@ class _Rows:
         return self.block * len(self.sealed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the vectors of some chunks are in the cache: `rows`, shape [n], -1 for those that it does not hold.
+
+    `usable` flags those that it holds, and `coarse` those of them whose products are rough, or is None if there are
+    none. It is true as long as the cache has this `state`.
+    """
+
+    ids: Ids
+    state: tuple[int, int, int]
+    rows: NDArray[np.intp]
+    usable: Flags
+    coarse: Flags | None
+    complete: bool
+
+
 class VectorCache:
     """Chunk vectors in memory, by chunk id. Thread-safe. `load` is called without holding the lock, so two threads may
     load the same ids."""
@@ -101,6 +119,8 @@ class VectorCache:
         self._saved = saved
         self._read_saved = saved is not None
         self._lock = make_lock(Rank.VECTOR_CACHE)
+        self._emptied = 0
+        self._remembered: tuple[_Places, ...] = ()
         self._forget()
 
     def has_room(self, count: int, dimension: int) -> bool:
@@ -111,7 +131,8 @@ class VectorCache:
         """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
-        block, and only flagged rows are cached. An error that it raises ends the comparison.
+        block, and only flagged rows are cached. An error that it raises ends the comparison. Where the vectors of
+        read-only `ids` are is remembered for the next call with the same array, which is then faster.
         """
         try:
             return self._compare(ids, vector, load, rough)
@@ -122,9 +143,11 @@ class VectorCache:
     def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool) -> Compared:
         if self._read_saved and len(ids) > self._exact_room(len(vector)):
             self._take_saved(len(vector))
-        rows, held = self._rows(ids)
-        coarse = (rows >= 0) & (rows < held.rough) if held.rough else None
-        usable = rows >= 0 if coarse is None or rough else (rows >= 0) & ~coarse
+        places, held = self._places(ids)
+        rows, coarse = places.rows, places.coarse
+        if len(ids) and places.complete and (rough or coarse is None or not coarse.any()):
+            return Compared(_products(held, rows, vector), places.usable, coarse)
+        usable = places.usable.copy() if coarse is None or rough else places.usable & ~coarse
         if len(ids) and usable.all():
             return Compared(_products(held, rows, vector), usable, coarse)
         products, found = np.zeros(len(ids), np.float32), usable
@@ -151,6 +174,7 @@ class VectorCache:
         return min(self._most_bytes, _MOST_EXACT_BYTES) // (4 * dimension)
 
     def _forget(self) -> None:
+        self._emptied += 1
         self._used = 0
         self._made = 0
         self._misses = 0
@@ -171,16 +195,30 @@ class VectorCache:
         self._made = 0
         give_memory_back()
 
-    def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], _Rows]:
+    def _places(self, ids: Ids) -> tuple[_Places, _Rows]:
         with self._lock:
             held = _Rows(self._sealed, self._block, self._tail[: self._used - len(self._sealed) * self._block])
-            if not len(self._table):
-                return np.full(len(ids), -1, np.int32), held
-            at = ids - self._first
-            inside = (at >= 0) & (at < len(self._table))
-            if inside.all():
-                return self._table[at], held
-            return np.where(inside, self._table[np.where(inside, at, 0)], np.int32(-1)), held
+            state = (self._emptied, self._used, len(self._sealed))
+            for known in self._remembered:
+                if known.ids is ids and known.state == state:
+                    return known, held
+            rows = self._rows(ids).astype(np.intp)
+            usable = rows >= 0
+            coarse = usable & (rows < held.rough) if held.rough else None
+            places = _Places(ids, state, rows, usable, coarse, bool(usable.all()))
+            if not ids.flags.writeable:
+                others = [known for known in self._remembered if known.ids is not ids]
+                self._remembered = (*others[-_REMEMBERED + 1 :], places)
+            return places, held
+
+    def _rows(self, ids: Ids) -> NDArray[np.int32]:
+        if not len(self._table):
+            return np.full(len(ids), -1, np.int32)
+        at = ids - self._first
+        inside = (at >= 0) & (at < len(self._table))
+        if inside.all():
+            return self._table[at]
+        return np.where(inside, self._table[np.where(inside, at, 0)], np.int32(-1))
 
     def _put(self, ids: Ids, vectors: Vectors) -> None:
         if not len(ids):
@@ -276,12 +314,16 @@ class VectorCache:
         self._tail = tail
 
 
-def _products(held: _Rows, rows: NDArray[np.int32], vector: Floats) -> Floats:
+def _products(held: _Rows, rows: NDArray[np.intp], vector: Floats) -> Floats:
     if not held.sealed:
         return _of_matrix(held.tail, rows, vector)
     digits = Digits(vector)
     if 4 * len(rows) > held.rough:
-        return np.concatenate([*(block.products(digits) for block in held.sealed), vector @ held.tail.T])[rows]
+        everything = np.empty(held.rough + len(held.tail), np.float32)
+        for number, block in enumerate(held.sealed):
+            block.products_into(everything[number * held.block : (number + 1) * held.block], digits)
+        np.matmul(vector, held.tail.T, out=everything[held.rough :])
+        return everything.take(rows)
     products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
     for number in np.unique(blocks).tolist():
         here = np.flatnonzero(blocks == number)
@@ -293,7 +335,7 @@ def _products(held: _Rows, rows: NDArray[np.int32], vector: Floats) -> Floats:
     return products
 
 
-def _of_matrix(matrix: Vectors, rows: NDArray[np.int32], vector: Floats) -> Floats:
+def _of_matrix(matrix: Vectors, rows: NDArray[np.intp], vector: Floats) -> Floats:
     end = int(rows.max()) + 1
     if end > 4 * len(rows):
         return np.asarray(matrix[rows] @ vector, np.float32)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
@@ -247,6 +248,7 @@ class Indexer:
 
     def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:
         def embed(batch: _Batch) -> _Batch:
+            QUESTIONS.give_way()
             return self._embed(batch, steps)
 
         def pieces() -> Iterator[list[FoundFile]]:
@@ -297,7 +299,9 @@ class Indexer:
 
     def _write_and_merge(self, batch: _Batch) -> _Batch:
         """The writing stage. It also merges segments, so that merging overlaps with the other stages."""
+        QUESTIONS.give_way()
         written = self._write_new(batch)
+        QUESTIONS.give_way()
         self._merge()
         return written
 

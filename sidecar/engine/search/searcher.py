@@ -84,7 +84,7 @@ class _Found:
     @property
     def cosines(self) -> Floats:
         """The cosines of the chunks in `closest`."""
-        return np.zeros(0, np.float32) if self.nearest is None else self.nearest.similarities.chunks[self.closest]
+        return np.zeros(0, np.float32) if self.nearest is None else self.nearest.similarities.of(self.closest)
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,8 @@ def _nearest(
 
 
 def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:
-    total, embedded = int(allowed.sum()), int((allowed & (snapshot.chunk_vector > 0)).sum())
+    total = int(np.count_nonzero(allowed))
+    embedded = int(np.count_nonzero(allowed & (snapshot.chunk_vector > 0)))
     if embedded >= total:
         return ""
     others = "found by word only" if alpha < 1 else "not searched yet"

@@ -136,7 +136,7 @@ def _answer(
         nearest.begin(source.store, collection, allowed & columns.in_collection)
         rows = nearest.closest()
         notice = notice or nearest.notice
-        near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
+        near += zip(nearest.similarities.of(rows).tolist(), rows.tolist(), strict=True)
     closest = max((similarity_of(cosine) for cosine, _ in near), default=None)
     close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
     page = [(row, -similarity) for similarity, row in close[:limit]]

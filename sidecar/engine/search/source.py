@@ -106,6 +106,10 @@ class SearchedSnapshot(Protocol):
         """Returns the vectors of these chunk rows, shape [n, dimension], and flags that say which of them exist, shape
         [n]; the other rows are zeros."""
 
+    def embedded_rows(self, collection: int) -> Rows:
+        """Returns the rows of a collection's chunks that have a vector, ascending. Each call for this revision returns
+        the same array, which is read-only, and `cosines` is faster for it."""
+
     def pending_slots(self) -> Ids:
         """Returns the slots whose vectors are out of date in the vector store, ascending."""
 

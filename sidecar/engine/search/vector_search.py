@@ -19,6 +19,8 @@ from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model.terms import Collection, Ids, IsCancelled
 from sidecar.parts.lexical.bm25 import Floats
 
+Places = NDArray[np.intp]
+
 DEPTH = 200
 """The number of chunks that count as close: enough for fifty results from as many files."""
 _ASKED = 1000
@@ -31,6 +33,9 @@ asking the store."""
 _COMPARED_AGAIN = 2 * DEPTH
 """The number of chunks whose rough cosines are computed again exactly. The error of a rough cosine is 0.0006 on
 average, and the 400th cosine is usually lower than the 200th by more than that."""
+_GROUPS, _LARGEST_GROUP = 8, 64
+_ROUNDED = np.float32(0.0002)
+"""Cosines are rounded to four decimals; cosines that differ by more than this differ when rounded."""
 _STALE = 1000
 """The store is asked only if at most this many chunks, or half of the wanted ones, are out of date in it. The outdated
 ones are compared exactly in addition to its answer."""
@@ -38,15 +43,30 @@ ones are compared exactly in addition to its answer."""
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A search that has begun. `embedded` flags the allowed chunks that have a vector, shape [chunks], and `wanted` is
-    their number. `stale` are the rows that are out of date in the store, and `answer` is None if the store is not
-    asked. `trusted`: whether the similarities in its answer need not be computed again."""
+    """A search that has begun. `rows` are those of the allowed chunks that have a vector, ascending. `stale` are the
+    rows that are out of date in the store, and `answer` is None if the store is not asked. `trusted`: whether the
+    similarities in its answer need not be computed again."""
 
-    embedded: Flags
-    wanted: int
+    rows: Rows
     stale: Rows
     answer: Future[tuple[Ids, Floats]] | None
     trusted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Rough:
+    """Which cosines have only two decimals: those flagged in `rough`, shape [n], of the n ascending `rows`, unless they
+    are flagged in `exact`, shape [chunks]."""
+
+    rows: Rows
+    rough: Flags
+    exact: Flags
+
+    def among(self, rows: Rows) -> Flags:
+        """Returns the flags of these rows."""
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        flags: Flags = self.rough[at] & (self.rows[at] == rows) & ~self.exact[rows]
+        return flags
 
 
 class _SlotTable(RowTable):
@@ -68,7 +88,7 @@ class VectorSearch:
         self._vector = vector
         self._cancelled = cancelled
         self._cosines: Floats = np.full(len(snapshot.chunk_ids), np.nan, np.float32)
-        self._rough: Flags | None = None
+        self._rough: _Rough | None = None
         self._floor = 0.0
         self._question: _Question | None = None
         self._by_words = False
@@ -89,8 +109,8 @@ class VectorSearch:
         The store's graph misses many of the chunks that are closest to a question in words (docs/decisions/0010), so
         the store is asked only if necessary. Otherwise `store` is not called.
         """
-        embedded = allowed & (self._snapshot.chunk_vector > 0)
-        wanted = int(embedded.sum())
+        rows = self._embedded(allowed)
+        wanted = len(rows)
         self._by_words = by_words
         asked = None if wanted <= EXACT or self._in_memory() else self._reached(store)
         stale = np.zeros(0, np.int32) if asked is None else self._stale()
@@ -99,7 +119,13 @@ class VectorSearch:
             share = wanted / max(1, self._columns.chunk_count)
             limit = min(MOST, int(_ASKED / share) + len(stale))
             answer = beside(partial(asked.query, collection, self._vector, limit))
-        self._question = _Question(embedded, wanted, stale, answer, asked is None or not asked.elsewhere)
+        self._question = _Question(rows, stale, answer, asked is None or not asked.elsewhere)
+
+    def _embedded(self, allowed: Flags) -> Rows:
+        """Returns the rows of the allowed chunks that have a vector, ascending."""
+        if allowed is self._columns.in_collection:
+            return self._snapshot.embedded_rows(self._columns.collection)
+        return np.flatnonzero(allowed & (self._snapshot.chunk_vector > 0)).astype(np.int32)
 
     def closest(self) -> Rows:
         """Returns at most `DEPTH` of the closest allowed chunk rows, best first, ties by row; empty if no allowed chunk
@@ -107,50 +133,61 @@ class VectorSearch:
         not usable. Compares none if the store is on a server that does not answer and words are searched too. Raises
         Cancelled."""
         asked = self._question
-        if asked is None or asked.wanted == 0:
+        if asked is None or len(asked.rows) == 0:
             return np.zeros(0, np.int32)
-        rows = np.flatnonzero(asked.embedded).astype(np.int32)
-        if not self._take_answer(asked) and not (self._away and self._by_words):
-            self._screen(rows)
-        rows = rows[~np.isnan(self._cosines[rows])]
-        order = _highest(rows, self._cosines[rows], DEPTH)
-        self._floor = float(self._cosines[order[-1]]) if len(order) >= DEPTH else 0.0
+        if self._take_answer(asked) or (self._away and self._by_words):
+            likely = asked.rows[~np.isnan(self._cosines[asked.rows])]
+        else:
+            likely = self._screen(asked.rows)
+        order = self._highest(likely, DEPTH)
+        self._floor = float(self._known(order[-1:])[0]) if len(order) >= DEPTH else 0.0
         return order
+
+    def _known(self, rows: Rows) -> Floats:
+        return _steady(self._cosines[rows])
+
+    def _highest(self, rows: Rows, limit: int) -> Rows:
+        """Returns the `limit` rows with the highest cosines, best first, ties by row. `rows` must ascend, and have
+        cosines."""
+        return rows[np.argsort(-self._known(rows), kind="stable")][:limit]
 
     def score(self, rows: Rows) -> None:
         """Computes the exact cosines of these rows. The cosine of a row without a vector stays NaN. Raises
         Cancelled."""
         unknown = np.isnan(self._cosines[rows])
         if self._rough is not None:
-            unknown |= self._rough[rows]
-        self._take(rows[unknown], rough=False)
-
-    def _screen(self, rows: Rows) -> None:
-        """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else all roughly,
-        and the `_COMPARED_AGAIN` closest exactly, which include all that count as close."""
-        self._take(rows, rough=True)
+            unknown |= self._rough.among(rows)
+        rows = rows[unknown]
+        compared = self._snapshot.cosines(rows, self._vector, self._check)
+        rows = rows[compared.found]
+        self._cosines[rows] = compared.products[compared.found]
         if self._rough is not None:
-            there = rows[~np.isnan(self._cosines[rows])]
-            self.score(_highest(there, self._cosines[there], _COMPARED_AGAIN))
+            self._rough.exact[rows] = True
 
-    def _take(self, rows: Rows, *, rough: bool) -> None:
-        compared = self._snapshot.cosines(rows, self._vector, self._check, rough=rough)
-        cosines, found = compared.products, compared.found
-        if not found.all():
-            rows, cosines = rows[found], cosines[found]
-        self._cosines[rows] = _steady(cosines)
-        if compared.rough is not None:
-            self._rough = np.zeros(len(self._cosines), bool)
-            self._rough[rows] = compared.rough[found]
-        elif self._rough is not None:
-            self._rough[rows] = False
+    def _screen(self, rows: Rows) -> Rows:
+        """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else all roughly,
+        and the `_COMPARED_AGAIN` closest exactly, which include all that count as close. Returns the rows that may
+        count as close, ascending."""
+        compared = self._snapshot.cosines(rows, self._vector, self._check, rough=True)
+        cosines, rough = compared.products, compared.rough
+        if not compared.found.all():
+            found = compared.found
+            rows, cosines, rough = rows[found], cosines[found], None if rough is None else rough[found]
+        self._cosines[rows] = cosines
+        likely = rows[highest_places(cosines, DEPTH if rough is None else _COMPARED_AGAIN)]
+        if rough is None or not len(rows):
+            return likely
+        self._rough = _Rough(rows, rough, np.zeros(len(self._cosines), bool))
+        closest = self._highest(likely, _COMPARED_AGAIN)
+        self.score(closest)
+        return np.sort(closest)
 
     def load(self) -> None:
         """Reads the collection's vectors into memory if they fit, so that the next search need not read them. Raises
         Cancelled."""
         if self._in_memory():
-            there = self._columns.in_collection & (self._snapshot.chunk_vector > 0)
-            self._take(np.flatnonzero(there).astype(np.int32), rough=True)
+            rows = self._snapshot.embedded_rows(self._columns.collection)
+            self._snapshot.cosines(rows, self._vector, self._check, rough=True)
 
     @property
     def notice(self) -> str:
@@ -162,8 +199,8 @@ class VectorSearch:
 
     @property
     def similarities(self) -> Similarities:
-        """The cosines of all chunk rows found so far, NaN where unknown."""
-        return Similarities(self._cosines, self._floor)
+        """The cosines of all chunk rows found so far."""
+        return Similarities(self._known, self._floor)
 
     def _in_memory(self) -> bool:
         return self._snapshot.keeps_all(len(self._vector))
@@ -197,26 +234,32 @@ class VectorSearch:
             return False
         rows = self._slots().rows(slots)
         keep = rows >= 0
-        keep[keep] &= asked.embedded[rows[keep]] & ~np.isin(rows[keep], asked.stale)
-        if keep.sum() < min(DEPTH, asked.wanted) // 4:
+        embedded = np.zeros(len(self._cosines), bool)
+        embedded[asked.rows] = True
+        keep[keep] &= embedded[rows[keep]] & ~np.isin(rows[keep], asked.stale)
+        if keep.sum() < min(DEPTH, len(asked.rows)) // 4:
             return False
         if asked.trusted:
-            self._cosines[rows[keep]] = _steady(cosines[keep])
+            self._cosines[rows[keep]] = cosines[keep]
         else:
             self.score(rows[keep])
-        self.score(asked.stale[asked.embedded[asked.stale]])
+        self.score(asked.stale[embedded[asked.stale]])
         return True
 
     def _slots(self) -> _SlotTable:
         return self._snapshot.memo.get(_SlotTable, lambda: _SlotTable(self._snapshot.chunk_slot))
 
 
-def _highest(rows: Rows, cosines: Floats, limit: int) -> Rows:
-    """Returns the `limit` rows with the highest cosines, best first, ties by row. `rows` must ascend."""
-    if len(rows) > 4 * limit:
-        least = np.partition(cosines, len(rows) - limit)[len(rows) - limit]
-        rows, cosines = rows[cosines >= least], cosines[cosines >= least]
-    return rows[np.argsort(-cosines, kind="stable")][:limit]
+def highest_places(cosines: Floats, limit: int) -> Places:
+    """Returns the places, ascending, of the `limit` highest cosines, of others that are equal to these when rounded,
+    and maybe of some lower ones."""
+    groups = min(_LARGEST_GROUP, len(cosines) // (_GROUPS * limit))
+    # So many groups have a cosine that is at least the least of these, so the highest cosines are too.
+    best = cosines[: len(cosines) // groups * groups].reshape(groups, -1).max(axis=0) if groups > 1 else cosines
+    if len(best) <= limit:
+        return np.arange(len(cosines))
+    least = np.partition(best, len(best) - limit)[len(best) - limit]
+    return np.flatnonzero(cosines >= least - _ROUNDED)
 
 
 def _steady(cosines: Floats) -> Floats:

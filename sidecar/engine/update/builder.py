@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sidecar import shown
+from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
@@ -77,16 +78,21 @@ class Builder:
     ) -> BuildReport:
         started = time.monotonic()
         writer = _writer(generation)
-        stop = self._activity.or_stopped(cancelled)
+        stop = QUESTIONS.giving_way(self._activity.or_stopped(cancelled))
         manifest = writer.manifest
         head = self._files.checkout().head
+        QUESTIONS.give_way()
         # Read before the walk, because a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walker = self._files.walker()
-        plan = make_plan(walker.walk(stop), *known, self._files.buffers.keys())
+        walked = walker.walk(stop)
+        QUESTIONS.give_way()
+        plan = make_plan(walked, *known, self._files.buffers.keys())
         read_anyway = {*self._files.buffers, *known[2]}
+        QUESTIONS.give_way()
         plan = without_same(self._with_buffers(plan, walker), known[0], read_anyway, self._files.unmodified)
         plan = self._in_order(plan)
+        QUESTIONS.give_way()
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
@@ -41,12 +42,15 @@ class LiveTimes:
     The vector store and the watcher start after `stay`, because a shell command usually ends before that and needs
     neither. A watcher reports a change within `lag`, usually within half a second; changes by git that are younger than
     that are looked for without it. A search waits up to `freshness` for changes that are known but not yet applied;
-    then it answers and says that it may be stale. A process that only reads the index asks the one that writes it, and
-    waits at most `hearing` for a sign that the question has been heard, because that process may not be watching.
+    then it answers and says that it may be stale. A pass over more than `in_time` files takes longer than that, so no
+    search waits for it, and it is not begun before the watcher has been started. A process that only reads the index
+    asks the one that writes it, and waits at most `hearing` for a sign that the question has been heard, because that
+    process may not be watching.
     """
 
     stay: float = 1.0
     freshness: float = 2.0
+    in_time: int = 20_000
     lag: float = 5.0
     hearing: float = 0.5
 
@@ -85,6 +89,10 @@ class LiveUpdate:
         self._stay: threading.Timer | None = None
         self._ended = False
         self._paused = False
+        self._settling = False
+        """Whether the watcher has not been started yet."""
+        self._large = False
+        """Whether a pass over the workspace takes longer than a search waits."""
         self._applied: tuple[object, ...] = ()
         """The settings about files of the last or the coming pass over the whole workspace."""
         self._changing = make_lock(Rank.LIVE_UPDATE)
@@ -160,7 +168,8 @@ class LiveUpdate:
             else:
                 applier.go_on()
             applier.see_unread()
-            if reconcile:
+            self._large = generation.writer.manifest.count_files() > self._times.in_time
+            if reconcile and not self._large_and_unwatched:
                 applier.add(rescan=[EVERYTHING], now=applier.strategy != "lazy")
 
     def _make_applier(self) -> ChangeApplier:
@@ -174,6 +183,7 @@ class LiveUpdate:
             if self._ended:
                 return False
             self._paused = False
+            self._settling = True
             self._applier = applier
             applier.start()
             self._stay = threading.Timer(self._times.stay, self._settle_in)
@@ -219,14 +229,19 @@ class LiveUpdate:
 
     def _settle_in(self) -> None:
         """Starts everything that is useful only in a process that does not end soon."""
-        with self._index.gate:
-            generation, applier = self._index.written(), self._applier
-            if self._ended or generation is None or generation.writer is None or applier is None:
-                return
-            generation.writer.store_sync.keep_up()
+        QUESTIONS.give_way()
+        try:
+            with self._index.gate:
+                generation, applier = self._index.written(), self._applier
+                if self._ended or generation is None or generation.writer is None or applier is None:
+                    return
+                generation.writer.store_sync.keep_up()
+            # Without the gate, which every question takes: listing the folders of a large tree takes seconds.
             self._files.parts.preparers.warm()
             if self._watcher is None:
                 self._watch(applier)
+        finally:
+            self._settling = False
         self.consider_upgrade()
         self._activity.changed()
 
@@ -274,8 +289,17 @@ class LiveUpdate:
         return self._bring_in(applier)
 
     def _bring_in(self, applier: ChangeApplier) -> bool:
+        if self._large_and_unwatched:
+            return False
         known = self._look(applier)
-        return applier.flush(self._times.freshness) and known
+        too_long = self._large and EVERYTHING in self._queue.pending().rescan
+        return applier.flush(0 if too_long else self._times.freshness) and known
+
+    @property
+    def _large_and_unwatched(self) -> bool:
+        """Whether only a long pass over the workspace could determine what has changed, and another will be made as
+        soon as the watcher is running."""
+        return self._large and self._settling
 
     def _ask(self) -> bool:
         """Asks the process that writes the index to look for changes and to apply pending ones. Returns False if some

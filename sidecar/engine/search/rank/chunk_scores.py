@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,9 +20,9 @@ _SCORED = 3
 
 @dataclass(frozen=True)
 class Similarities:
-    """Cosines of all chunk rows, shape [chunks], NaN where unknown. `floor` stands for the unknown ones."""
+    """`of` returns the cosines of some chunk rows, NaN where unknown. `floor` stands for the unknown ones."""
 
-    chunks: Floats
+    of: Callable[[Rows], Floats]
     floor: float
 
 
@@ -37,7 +38,7 @@ class Closeness:
         """Returns the similarities of these chunks; all unknown, with a floor of 0, if no vectors were compared."""
         if similarities is None:
             return cls(np.full(len(groups.rows), np.nan, np.float32), 0.0)
-        return cls(similarities.chunks[groups.rows], similarities.floor)
+        return cls(similarities.of(groups.rows), similarities.floor)
 
     @cached_property
     def known(self) -> Floats:

@@ -1,0 +1,118 @@
+"""Questions go first: background work pauses for them, and no search waits for a long pass over the workspace."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from sidecar.engine.concurrency.right_of_way import RightOfWay
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
+from tests.engine.projects import Project, find, index
+from tests.engine.test_workspace_opening import SlowWatcher
+from tests.patience import PATIENCE_S, until
+
+
+def _pauses(way: RightOfWay) -> threading.Event:
+    """Starts a step of background work, and returns what is set once it goes on."""
+    goes_on = threading.Event()
+
+    def work() -> None:
+        way.give_way()
+        goes_on.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    return goes_on
+
+
+def test_background_work_pauses_until_the_last_question_is_answered() -> None:
+    way = RightOfWay(most_s=PATIENCE_S)
+    with way.answering():
+        with way.answering():
+            goes_on = _pauses(way)
+        assert not goes_on.wait(0.02)
+    assert goes_on.wait(PATIENCE_S)
+
+
+def test_background_work_costs_nothing_while_nobody_asks() -> None:
+    assert _pauses(RightOfWay(most_s=PATIENCE_S)).wait(PATIENCE_S)
+
+
+def test_a_question_that_never_ends_does_not_stop_background_work() -> None:
+    way = RightOfWay(most_s=0.01)
+    with way.answering():
+        assert _pauses(way).wait(PATIENCE_S)
+
+
+def test_constant_questions_take_at_most_a_quarter_more_of_the_time_of_background_work() -> None:
+    times = iter([100.0, 100.01, 100.018, 100.5])  # a pause begins and ends, then the thread works
+    way = RightOfWay(most_s=0.01, now=lambda: next(times))
+    assert way.may_pause() == 0.01
+    with way.answering():
+        way.give_way()
+    assert way.may_pause() == pytest.approx(0.002)
+    assert way.may_pause() == 0.01
+
+
+def test_a_step_that_was_cancelled_during_its_pause_sees_it() -> None:
+    way, cancelled = RightOfWay(most_s=0.01), threading.Event()
+    check = way.giving_way(cancelled.is_set)
+    assert check() is False
+    with way.answering():
+        cancelled.set()
+        assert check() is True
+    assert way.giving_way(never_cancelled)() is False
+
+
+def test_a_search_in_a_large_workspace_does_not_wait_for_the_pass_that_follows_opening(project: Project) -> None:
+    project.prepares_here = True
+    small = project.open()
+    index(small)
+    small.close()
+    project.write("src/later.py", "def came_later():\n    return 1\n")
+    watcher = SlowWatcher()
+    project.make_watcher = lambda *_: watcher
+    large = project.open(stay=0.0, in_time=2, freshness=PATIENCE_S)
+    try:
+        answer = large.search(SearchRequest("set cookie"), never_cancelled)
+        assert watcher.starting.wait(PATIENCE_S)
+        assert answer.hits[0].path == "src/cookies.py"
+        assert "still being checked for changes" in answer.notice
+        assert find(large, "came_later")[:1] != ["src/later.py"]
+    finally:
+        watcher.may_go_on.set()
+    until(lambda: find(large, "came_later")[:1] == ["src/later.py"])
+
+
+def test_the_listing_of_folders_to_watch_keeps_no_question_waiting(project: Project) -> None:
+    project.prepares_here, watcher = True, SlowWatcher()
+    project.make_watcher = lambda *_: watcher
+    workspace = project.open(stay=0.0)
+    try:
+        index(workspace)
+        assert watcher.starting.wait(PATIENCE_S)
+        assert find(workspace, "set cookie")[0] == "src/cookies.py"
+        assert watcher.deeds == []
+    finally:
+        watcher.may_go_on.set()
+
+
+@pytest.mark.process
+def test_a_file_saved_in_a_large_workspace_is_found_once_the_watcher_is_running(project: Project) -> None:
+    project.prepares_here = project.watcher = True
+    workspace = project.open(in_time=2)
+    index(workspace)
+    until(lambda: workspace.live_update.watching)
+    until(lambda: not workspace.status().pending_files)
+    for number in range(3):
+        project.write("src/cookies.py", f"def saved_just_now_{number}():\n    return 1\n")
+        assert find(workspace, f"saved_just_now_{number}")[0] == "src/cookies.py"
+    workspace.close()
+    again = project.open(in_time=2)
+    find(again, "set cookie")
+    until(lambda: again.live_update.watching)
+    until(lambda: not again.status().pending_files)
+    for number in range(3):
+        project.write("src/cookies.py", f"def saved_later_{number}():\n    return 1\n")
+        assert find(again, f"saved_later_{number}")[0] == "src/cookies.py"
