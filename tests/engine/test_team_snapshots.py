@@ -23,7 +23,7 @@ from sidecar.engine.team import rows
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ConfigInvalid, IndexNotFound, SnapshotUnusable
-from sidecar.model.answers import SnapshotRequest
+from sidecar.model.answers import BuildReport, SnapshotRequest
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import name_of, pack, unpack
@@ -146,6 +146,23 @@ def test_work_goes_on_from_a_snapshot_as_from_any_index(team: Team) -> None:
     again = developer.open()
     assert (index(again).embedded, again.status().status) == (0, "ready")
     assert image(again) == image(team.nothing_like(developer).opened[0])
+
+
+def test_a_folder_of_snapshots_in_the_workspace_is_none_of_its_text(team: Team) -> None:
+    """Neither the snapshot nor its list, nor what is there only while it is made."""
+    shelf = team.ci.root / "snapshots"
+    workspace = team.ci.open()
+    index(workspace)
+    before, seen = image(workspace), list[BuildReport]()
+
+    def look(done: int, of: int, said: str) -> None:
+        seen.append(index(workspace))
+
+    workspace.make_snapshot(SnapshotRequest(shelf), look, never_cancelled)
+    seen.append(index(workspace))
+    assert {(report.embedded, report.code.files + report.docs.files) for report in seen} == {(0, len(FILES))}
+    assert len(seen) > 1
+    assert image(workspace) == before
 
 
 def test_a_file_with_masked_values_is_left_to_each_checkout(team: Team) -> None:

@@ -28,6 +28,7 @@ from sidecar.engine.team import rows
 from sidecar.errors import Cancelled, IndexCorrupt
 from sidecar.model.files import Stat
 from sidecar.model.terms import IsCancelled, Progress, Vectors
+from sidecar.parts.data_folder import UNFINISHED
 from sidecar.parts.database import connect, translated
 from sidecar.parts.lexical.transfer import COLUMNS, NOTHING, Before, lengths_of, take_out
 from sidecar.parts.manifest import unpack_names
@@ -113,7 +114,7 @@ def gather(
     with (
         translated(subject.manifest),
         contextlib.closing(connect(subject.manifest, readonly=True)) as connection,
-        tempfile.TemporaryDirectory(prefix=".making-", dir=out) as folder,
+        tempfile.TemporaryDirectory(prefix=f"{UNFINISHED}making-", dir=out) as folder,
     ):
         connection.execute("BEGIN")  # all reads see one commit
         place = Path(folder)

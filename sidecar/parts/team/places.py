@@ -18,6 +18,7 @@ from typing import Protocol
 from sidecar import shown
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, SnapshotUnusable, disk_error
 from sidecar.lock_file import LockFile
+from sidecar.parts.data_folder import UNFINISHED
 from sidecar.parts.network import Expected, Server, Slowest, Way
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
@@ -137,7 +138,7 @@ class FolderPlace:
     def _replace(self, target: Path, write: Callable[[Path], object]) -> None:
         """Writes a file beside the target and moves it there, so that readers see either the old one or the new one."""
         # Machines that share the folder may have equal process ids.
-        fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        fresh = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
         try:
             write(fresh)
             with fresh.open("rb") as done:
