@@ -37,7 +37,7 @@ def pushed(team: Team, server: ShelfServer) -> str:
 
 
 def test_a_snapshot_goes_to_a_server_by_put_and_comes_from_there(team: Team, server: ShelfServer, pushed: str) -> None:
-    assert server.paths("PUT") == [f"/team/{pushed}", "/team/heads.json"]
+    assert server.paths("PUT") == [f"/team/{pushed}", *["/team/heads.json"] * 2]
     developer = team.clone(snapshotSource=server.source)
     workspace = developer.open()
     assert index(workspace).embedded == 0

@@ -30,6 +30,8 @@ QUICK = Slowest(grace_s=3.0, bytes_per_s=100_000, silent_s=3.0)
 """The slowest acceptable server while a person waits for an answer."""
 _ATTEMPTS = 30
 _WAIT_S = 60.0
+_LATER_S = 2.0
+"""How long another job may take between reading a list and storing it, on a server that ignores conditions."""
 _BLOCK = 1 << 20
 
 Report = Callable[[int], None]
@@ -163,10 +165,12 @@ class FolderPlace:
 
 
 class WebPlace:
-    """A server. `put` only needs PUT. If the server supports If-Match too, no entry of another job can be lost."""
+    """A server. `put` only needs PUT. If the server supports If-Match and If-None-Match too, no entry can be lost. If
+    it ignores them, the list is read again after `later_s` seconds, in case another job has replaced it meanwhile."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, later_s: float = _LATER_S) -> None:
         self._server = server
+        self._later_s = later_s
 
     @property
     def name(self) -> str:
@@ -204,14 +208,25 @@ class WebPlace:
         with _translated(file):
             if not self._server.put(address, file):
                 raise SnapshotUnusable(f"{shown.reason(address)} was not taken (status 412).")
+        waited = False
         for _ in range(_ATTEMPTS):
             listed, tag = self._read()
-            if head in listed:
-                return  # read back, because a server without conditions may have stored another job's list instead
-            content = heads.written(heads.with_head(listed, head))
-            if not self._server.put(self._list, content, _condition(listed, tag)):
-                time.sleep(random.uniform(0.05, 0.5))
+            if head not in listed:
+                waited = False
+                content = heads.written(heads.with_head(listed, head))
+                if not self._server.put(self._list, content, _condition(listed, tag)):
+                    time.sleep(random.uniform(0.05, 0.5))
+            elif waited or self._keeps_conditions(listed):
+                return
+            else:
+                time.sleep(self._later_s * random.uniform(1.0, 1.5))
+                waited = True
         raise SnapshotUnusable(f"{shown.reason(self._list)} is changed by others all the time; try again.")
+
+    def _keeps_conditions(self, listed: list[Head]) -> bool:
+        """Whether the server refuses a list that must not exist yet, as it would refuse that of a job which has not
+        read this one. A server that ignores conditions stores this list again."""
+        return not self._server.put(self._list, heads.written(listed), {"If-None-Match": "*"})
 
 
 def _condition(listed: list[Head], tag: str) -> dict[str, str]:
