@@ -167,6 +167,16 @@ def test_a_server_that_wants_a_sign_in_which_is_for_another_one_is_said_to_have_
         get(nowhere, server.source)
 
 
+def test_a_file_that_was_damaged_since_it_was_made_is_not_sent(team: Team, server: ShelfServer) -> None:
+    file = Path(team.make().path)
+    file.write_bytes(file.read_bytes()[:-1])
+    for said in ("is damaged, so nothing was sent", "is listed there, but missing"):
+        with pytest.raises(SnapshotUnusable, match=said):
+            push(team.shelf, server.source, Settings())
+        file.unlink(missing_ok=True)
+    assert server.paths("PUT") == []
+
+
 def test_offline_sends_nothing(team: Team, server: ShelfServer) -> None:
     team.make()
     with pytest.raises(SnapshotUnusable, match="offline forbids"):
