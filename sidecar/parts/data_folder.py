@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+UNFINISHED = ".sidecar-"
+"""What the name of a file or folder begins with while sidecar writes it in a folder that may be in a workspace."""
 _OWN = frozenset({"indexes", "vectors", "run", "logs", "models", "serve", "bases"})
 """The folders that sidecar makes in a data folder."""
 _INDEX = re.compile(r"\.?[0-9a-f]{32}(\.deleted-\d+)?")

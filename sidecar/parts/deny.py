@@ -11,6 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
+from sidecar.parts.data_folder import UNFINISHED
+
 _FOLDERS: dict[str, str] = {
     name: kind
     for kind, names in {
@@ -93,6 +95,9 @@ _TELLING: tuple[tuple[str, str], ...] = (
 )
 
 
+_LIST, _SNAPSHOT = "heads.json", f"{'[0-9a-f]' * 64}.zst*"
+
+
 class Listing(Protocol):
     """The names in one folder."""
 
@@ -132,6 +137,8 @@ class NamesOnDisk:
 
 def denied_by_name(name: str, is_folder: bool) -> str:
     """Returns why a name is never indexed, at any depth; empty when the name alone does not exclude it."""
+    if name.startswith(UNFINISHED):
+        return f"{UNFINISHED}* (what sidecar has not finished writing)"
     if is_folder:
         kind = _FOLDERS.get(name) or ("package metadata" if name.endswith((".egg-info", ".dist-info")) else "")
         return f"{name}/ ({kind})" if kind else ""
@@ -143,8 +150,11 @@ def denied_by_name(name: str, is_folder: bool) -> str:
     return ""
 
 
-def denied_by_siblings(name: str, siblings: Listing) -> str:
-    """Returns why a folder is build output or dependencies, by the names beside it; empty when they do not show it."""
+def denied_by_siblings(name: str, is_folder: bool, siblings: Listing) -> str:
+    """Returns why a folder is build output or dependencies, or a file lists team snapshots, by the names beside it;
+    empty when they do not show it."""
+    if not is_folder:
+        return f"{name} (sidecar's list of snapshots)" if name == _LIST and siblings.has(_SNAPSHOT) else ""
     signals = _EVIDENCE.get(name)
     marker = next((marker for marker in signals[0] if siblings.has(marker)), "") if signals else ""
     return f"{name}/ beside {marker}" if marker else ""

@@ -324,7 +324,7 @@ class DiskWalker:
         if glob:
             return Decision(Rule.CONFIG_EXCLUDE, glob), False
         if own is None:
-            refused = deny.denied_by_siblings(entry.name, siblings) if entry.is_folder else ""
+            refused = deny.denied_by_siblings(entry.name, entry.is_folder, siblings)
             if refused:
                 return Decision(Rule.DENIED, refused), False
             ignored = git_verdict(level, entry.path, entry.is_folder)

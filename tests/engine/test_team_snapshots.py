@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,19 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from sidecar.engine.ingest.prepare import Recall, Recalled
+from sidecar.engine.ports import Parts
 from sidecar.engine.team import rows
+from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ConfigInvalid, IndexNotFound, SnapshotUnusable
-from sidecar.model.answers import SnapshotRequest
+from sidecar.model.answers import BuildReport, SnapshotRequest
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import name_of, pack, unpack
 from sidecar.parts.team.places import FolderPlace
+from sidecar.settings.load import Settings
+from tests.engine.preparers_here import PreparersHere
 from tests.engine.projects import FILES, find, image, index
 from tests.engine.teams import Team, get
 
@@ -142,6 +148,23 @@ def test_work_goes_on_from_a_snapshot_as_from_any_index(team: Team) -> None:
     assert image(again) == image(team.nothing_like(developer).opened[0])
 
 
+def test_a_folder_of_snapshots_in_the_workspace_is_none_of_its_text(team: Team) -> None:
+    """Neither the snapshot nor its list, nor what is there only while it is made."""
+    shelf = team.ci.root / "snapshots"
+    workspace = team.ci.open()
+    index(workspace)
+    before, seen = image(workspace), list[BuildReport]()
+
+    def look(done: int, of: int, said: str) -> None:
+        seen.append(index(workspace))
+
+    workspace.make_snapshot(SnapshotRequest(shelf), look, never_cancelled)
+    seen.append(index(workspace))
+    assert {(report.embedded, report.code.files + report.docs.files) for report in seen} == {(0, len(FILES))}
+    assert len(seen) > 1
+    assert image(workspace) == before
+
+
 def test_a_file_with_masked_values_is_left_to_each_checkout(team: Team) -> None:
     team.ci.write("src/keys.py", f'PASSWORD = "{"hunter2" * 3}"\nTOKEN = "ghp_{"a1B2" * 9}"\n\ndef use():\n    pass\n')
     team.commit("two")
@@ -166,6 +189,48 @@ def test_a_chunk_that_is_a_part_of_a_line_is_left_to_each_checkout_unless_the_te
         assert made.left_out == (not texts)
         assert image(workspace) == image(team.nothing_like(developer).opened[0])
         team.close()
+
+
+class _Noting(PreparersHere):
+    """Notes the paths that are compared with the disk."""
+
+    def __init__(self, parts: Parts, read: list[str]) -> None:
+        super().__init__(parts)
+        self._read = read
+
+    def recall_all(
+        self, root: str, settings: Settings, pieces: Iterable[Sequence[Recall]]
+    ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
+        def noted() -> Iterator[Sequence[Recall]]:
+            for piece in pieces:
+                self._read.extend(recall.path for recall in piece)
+                yield piece
+
+        return super().recall_all(root, settings, noted())
+
+
+def test_a_snapshot_is_made_without_reading_a_file_that_is_as_it_was_indexed(team: Team) -> None:
+    """What is read: a file saved since (even one with its former time), one indexed within a tick of its clock, and
+    those with a chunk that is not whole lines."""
+    notebook = {"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "code", "source": ["x = 1\n", "y = 2"]}]}
+    team.ci.write("study.ipynb", json.dumps(notebook))
+    team.ci.write("fixtures/one_line", f"{'word ' * 4_000}\n")
+    team.commit("two")
+    for path in (*FILES, "study.ipynb", "fixtures/one_line"):
+        os.utime(team.ci.root / path, (10, 10))
+    os.utime(team.ci.root / "src/parse.ts")
+    read: list[str] = []
+    team.ci.preparers = _Noting(real_parts({}, {}, {"SIDECAR_HOME": str(team.ci.home)}), read)
+    workspace = team.ci.open()
+    index(workspace)
+    team.ci.write("src/cookies.py", FILES["src/cookies.py"].replace("expire", "outlive"))
+    os.utime(team.ci.root / "src/cookies.py", (10, 10))
+    made = workspace.make_snapshot(SnapshotRequest(team.shelf), no_progress, never_cancelled)
+    assert sorted(read) == ["fixtures/one_line", "src/cookies.py", "src/parse.ts", "study.ipynb"]
+    assert (made.files, made.left_out) == (len(FILES) - 1, 3)
+    developer = team.clone()
+    get(developer.open(), team.shelf)
+    assert image(developer.opened[-1]) == image(team.nothing_like(developer).opened[0])
 
 
 def test_line_ends_that_a_checkout_changes_make_no_difference(team: Team) -> None:

@@ -37,7 +37,7 @@ def pushed(team: Team, server: ShelfServer) -> str:
 
 
 def test_a_snapshot_goes_to_a_server_by_put_and_comes_from_there(team: Team, server: ShelfServer, pushed: str) -> None:
-    assert server.paths("PUT") == [f"/team/{pushed}", "/team/heads.json"]
+    assert server.paths("PUT") == [f"/team/{pushed}", *["/team/heads.json"] * 2]
     developer = team.clone(snapshotSource=server.source)
     workspace = developer.open()
     assert index(workspace).embedded == 0
@@ -165,6 +165,16 @@ def test_a_server_that_wants_a_sign_in_which_is_for_another_one_is_said_to_have_
     nowhere = team.clone(snapshotSignIn=str(sign_in)).open()
     with pytest.raises(SnapshotUnusable, match=f"{not_sent} not set"):
         get(nowhere, server.source)
+
+
+def test_a_file_that_was_damaged_since_it_was_made_is_not_sent(team: Team, server: ShelfServer) -> None:
+    file = Path(team.make().path)
+    file.write_bytes(file.read_bytes()[:-1])
+    for said in ("is damaged, so nothing was sent", "is listed there, but missing"):
+        with pytest.raises(SnapshotUnusable, match=said):
+            push(team.shelf, server.source, Settings())
+        file.unlink(missing_ok=True)
+    assert server.paths("PUT") == []
 
 
 def test_offline_sends_nothing(team: Team, server: ShelfServer) -> None:

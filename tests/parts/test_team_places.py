@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import SidecarError, SnapshotUnusable
-from sidecar.parts.network import Slowest
+from sidecar.parts.network import Server, Slowest, Way
 from sidecar.parts.team import heads
 from sidecar.parts.team.heads import Head
-from sidecar.parts.team.places import FolderPlace, SignIn, opened
+from sidecar.parts.team.places import FolderPlace, SignIn, WebPlace, opened
 from tests.patience import PATIENCE_S
-from tests.shelf_server import ShelfServer, cut_off_after, says
+from tests.shelf_server import ShelfServer, answer, cut_off_after, says
 
 CONTENT = bytes(range(256)) * 5000
 
@@ -182,24 +182,36 @@ def test_many_jobs_lose_no_entry_in_a_folder(tmp_path: Path) -> None:
     assert len(FolderPlace(tmp_path / "shelf").heads()) == 8
 
 
-def test_a_server_that_knows_no_conditions_is_read_back_until_the_entry_is_there(
-    server: ShelfServer, tmp_path: Path
+@pytest.mark.parametrize("reads", [1, 2])
+def test_on_a_server_that_knows_no_conditions_an_entry_that_another_job_has_lost_is_given_again(
+    server: ShelfServer, tmp_path: Path, reads: int
 ) -> None:
+    """The other job stores its list before the entry is first read back, or between that and the second time."""
     server.conditions = False
     put_one(server, tmp_path)
-    lost = [1, 1]
+    asked: list[str] = []
 
-    def lose(path: str) -> None:  # another job's list replaces this one's just after it
-        if path.endswith("heads.json") and lost:
-            lost.pop()
-            server.faults["heads.json"] = says(200, heads.written([head(1)]))
-        else:
-            server.faults.clear()
+    def lose(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        asked.append(handler.path)
+        if len(asked) == 1 + reads:
+            server.held["/team/heads.json"] = content = heads.written([head(1), head(3)])
+        answer(handler, 200, content)
 
-    server.before_put = lose
-    put_one(server, tmp_path, 2)
-    with opened(server.source, SignIn(), "snapshotSource") as place:
-        assert [one.commit for one in place.heads()] == [head(2).commit, head(1).commit]
+    server.faults["heads.json"] = lose
+    with Server(server.source, Way("snapshotSource", SnapshotUnusable)) as opened_server:
+        WebPlace(opened_server, later_s=0).put(file_of(tmp_path), head(2))
+        assert {one.commit for one in WebPlace(opened_server).heads()} == {head(n).commit for n in (1, 2, 3)}
+
+
+def test_a_server_that_keeps_conditions_is_asked_so_once_and_its_list_stays(
+    server: ShelfServer, tmp_path: Path
+) -> None:
+    put_one(server, tmp_path)
+    before = server.held["/team/heads.json"]
+    server.asked.clear()
+    put_one(server, tmp_path)
+    asked = [headers.get("If-None-Match") for method, path, headers in server.asked if method == "PUT"]
+    assert (asked, server.held["/team/heads.json"]) == ([None, "*"], before)
 
 
 def test_the_list_keeps_the_last_200_and_one_entry_for_each_commit_and_kind() -> None:

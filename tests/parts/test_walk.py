@@ -249,6 +249,13 @@ def test_sidecarignore_overrules_evidence_but_not_the_deny_list(tmp_path: Path) 
         ("yarn.lock", "", True),
         ("sub/package-lock.json", "", True),
         ("pkg.egg-info/a.txt", "", True),
+        ("snapshots/heads.json", f"snapshots/{'0a' * 32}.zst", True),
+        ("heads.json", f"{'0a' * 32}.zst", True),
+        ("snapshots/notes.json", f"snapshots/{'0a' * 32}.zst", False),
+        ("snapshots/heads.json", "snapshots/backup.zst", False),
+        ("fixtures/heads.json", "", False),
+        ("snapshots/.sidecar-making-x/files.json", "", True),
+        ("snapshots/.sidecar-0a", "", True),
     ],
 )
 def test_the_deny_list_holds_at_any_depth_and_needs_evidence_for_doubtful_names(

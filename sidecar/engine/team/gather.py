@@ -1,5 +1,8 @@
 """Packs an index as a team snapshot: reads its rows, compares them with the files on disk, and writes the file.
 
+Only files that may have changed since they were indexed are read, and those that have a chunk which is not a range of
+whole lines. Of all others the stat is looked at.
+
 Files that another checkout could not restore from its own copy are left out, and that checkout indexes them itself.
 These are files with masked values, with unsaved text of an editor, changed since they were indexed, or with a control
 character in a name; and, unless the snapshot contains the texts, files with a chunk whose text is not a range of the
@@ -9,6 +12,7 @@ file's lines.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +26,9 @@ from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled
 from sidecar.engine.ports import EmbeddingCache
 from sidecar.engine.team import rows
 from sidecar.errors import Cancelled, IndexCorrupt
+from sidecar.model.files import Stat
 from sidecar.model.terms import IsCancelled, Progress, Vectors
+from sidecar.parts.data_folder import UNFINISHED
 from sidecar.parts.database import connect, translated
 from sidecar.parts.lexical.transfer import COLUMNS, NOTHING, Before, lengths_of, take_out
 from sidecar.parts.manifest import unpack_names
@@ -52,9 +58,11 @@ class BaseRows:
 
 @dataclass(frozen=True)
 class Subject:
-    """The index to pack: its manifest, its vectors (`kept`), and how its files are compared with the disk. With
-    `texts`, the snapshot contains the texts of the chunks. The content of the `base` is left out."""
+    """The index to pack: its workspace's folder (`root`), its manifest, its vectors (`kept`), and how files that may
+    have changed are compared with the disk. With `texts`, the snapshot contains the texts of the chunks. The content of
+    the `base` is left out."""
 
+    root: str
     manifest: Path
     kept: EmbeddingCache
     dimension: int
@@ -106,7 +114,7 @@ def gather(
     with (
         translated(subject.manifest),
         contextlib.closing(connect(subject.manifest, readonly=True)) as connection,
-        tempfile.TemporaryDirectory(prefix=".making-", dir=out) as folder,
+        tempfile.TemporaryDirectory(prefix=f"{UNFINISHED}making-", dir=out) as folder,
     ):
         connection.execute("BEGIN")  # all reads see one commit
         place = Path(folder)
@@ -128,42 +136,105 @@ def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, 
     """Reads the rows of the files that are the same on disk as in the index."""
     taken = _Taken()
     listed = connection.execute(
-        "SELECT id, path, collection, language, parser, sha256, size, path_hash, path_vector FROM files"
+        "SELECT id, path, collection, language, parser, sha256, size, path_hash, path_vector, blob FROM files"
         " WHERE masked = 0 AND buffered = 0 ORDER BY id"
     ).fetchall()
     (every,) = connection.execute("SELECT count(*) FROM files").fetchone()
     taken.left_out = every - len(listed)
-    strange = {
-        file
-        for file, *texts in connection.execute("SELECT file_id, name, kind, container FROM definitions")
-        if not all(map(rows.is_plain, texts))
-    }
-    chunks: dict[str, list[Any]] = {}
+    strange = _with_strange_definitions(connection)
+    sure = _unchanged(connection, subject.root) - (set() if subject.texts else _with_pieces(connection))
+    doubtful = [file for file in listed if file[0] not in sure]
+    blobs = _compared(connection, doubtful, subject, progress, cancelled)
+    for number, file in enumerate(listed):
+        if number % FILES_AT_ONCE == 0:
+            _go_on(cancelled)
+        own = _chunks_of(connection, file[0])
+        blob = file[9].hex() if file[0] in sure else blobs.get(file[0], "")
+        if blob and file[0] not in strange and rows.is_path(file[1]) and _is_embedded(file, own):
+            _add(taken, file, own, blob, subject.base)
+        else:
+            taken.left_out += 1
+    return taken
+
+
+def _go_on(cancelled: IsCancelled) -> None:
+    if cancelled():
+        raise Cancelled("No snapshot has been made.")
+
+
+def _with_strange_definitions(connection: sqlite3.Connection) -> set[int]:
+    """Returns the ids of the files with a definition whose texts cannot be in a snapshot."""
+    plain: dict[str, bool] = {}
+
+    def is_plain(text: str) -> bool:
+        if text not in plain:
+            plain[text] = rows.is_plain(text)
+        return plain[text]
+
+    found = connection.execute("SELECT file_id, name, kind, container FROM definitions")
+    return {file for file, *texts in found if not all(map(is_plain, texts))}
+
+
+def _unchanged(connection: sqlite3.Connection, root: str) -> set[int]:
+    """Returns the ids of the files whose stat on disk shows that they have not changed since they were read, and whose
+    blob id is known."""
+    noted = connection.execute(
+        "SELECT id, path, size, mtime_ns, ctime_ns, inode FROM files WHERE settled = 1 AND blob != x''"
+    )
+    return {file for file, path, *stat in noted if _stat_of(root, path) == Stat(*stat)}
+
+
+def _stat_of(root: str, path: str) -> Stat | None:
+    with contextlib.suppress(OSError, ValueError):
+        return Stat.of(os.lstat(f"{root}/{path}"))
+    return None
+
+
+def _with_pieces(connection: sqlite3.Connection) -> set[int]:
+    """Returns the ids of the files with a chunk that is not a range of whole lines, as their rows show. A chunk that is
+    a piece of a line shares that line with others."""
+    found = {file for (file,) in connection.execute("SELECT id FROM files WHERE parser = 'notebook'")}
+    before, last = 0, 0
+    for file, start, end, breaks in connection.execute(
+        "SELECT file_id, start_line, end_line, length(text) - length(replace(text, char(10), '')) FROM chunks"
+        " ORDER BY id"
+    ):
+        if breaks != end - start or (file == before and start <= last):
+            found.add(file)
+        before, last = file, end
+    return found
+
+
+def _compared(
+    connection: sqlite3.Connection,
+    files: Sequence[Any],
+    subject: Subject,
+    progress: Progress,
+    cancelled: IsCancelled,
+) -> dict[int, str]:
+    """Reads files, and returns the blob ids of those that are as they were indexed, by the id of the file."""
+    blobs: dict[int, str] = {}
+    chunks: dict[int, list[Any]] = {}
 
     def pieces() -> Iterator[Sequence[Recall]]:
-        for start in range(0, len(listed), FILES_AT_ONCE):
-            if cancelled():
-                raise Cancelled("No snapshot has been made.")
-            some = listed[start : start + FILES_AT_ONCE]
+        for start in range(0, len(files), FILES_AT_ONCE):
+            _go_on(cancelled)
+            some = files[start : start + FILES_AT_ONCE]
             for file in some:
-                chunks[file[1]] = _chunks_of(connection, file[0])
-            yield [_recall(file, chunks[file[1]], subject.texts) for file in some]
+                chunks[file[0]] = _chunks_of(connection, file[0])
+            yield [_recall(file, chunks[file[0]], subject.texts) for file in some]
 
-    done = iter(listed)
+    done = iter(files)
     for number, (_, answers) in enumerate(subject.recall_all(pieces())):
         for answer in answers:
             file = next(done)
-            own = chunks.pop(file[1])
+            own = chunks.pop(file[0])
             # Equal hashes do not mean equal texts, because encoded data is not embedded.
-            same = answer is not None and (subject.texts or list(answer.texts) == [chunk[8] for chunk in own])
-            plain = file[0] not in strange and rows.is_path(file[1])
-            if answer is not None and same and plain and _is_embedded(file, own):
-                _add(taken, file, own, answer, subject.base)
-            else:
-                taken.left_out += 1
-        seen = min((number + 1) * FILES_AT_ONCE, len(listed))
-        progress(seen, len(listed), so_far("Comparing with the files", seen, len(listed)))
-    return taken
+            if answer is not None and (subject.texts or list(answer.texts) == [chunk[8] for chunk in own]):
+                blobs[file[0]] = answer.blob
+        seen = min((number + 1) * FILES_AT_ONCE, len(files))
+        progress(seen, len(files), so_far("Comparing with the files", seen, len(files)))
+    return blobs
 
 
 def _chunks_of(connection: sqlite3.Connection, file_id: int) -> list[Any]:
@@ -183,13 +254,13 @@ def _is_embedded(file: Sequence[Any], chunks: Sequence[Any]) -> bool:
     return bool(file[8]) and all(chunk[7] for chunk in chunks)
 
 
-def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], answer: Recalled, base: BaseRows | None) -> None:
-    if base is not None and base.blobs.get(file[1]) == answer.blob:
+def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], blob: str, base: BaseRows | None) -> None:
+    if base is not None and base.blobs.get(file[1]) == blob:
         taken.base_files += 1
         taken.base_chunks += len(chunks)
         return
-    file_id, path, collection, language, parser, _, _, path_hash, path_vector = file
-    row = (path, collection, language, parser, answer.blob, answer.stat.size, len(chunks))
+    file_id, path, collection, language, parser, _, size, path_hash, path_vector, _ = file
+    row = (path, collection, language, parser, blob, size, len(chunks))
     for column, value in zip(taken.files.values(), row, strict=True):
         column.append(value)
     taken.file_ids.append(file_id)

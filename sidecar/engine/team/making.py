@@ -20,6 +20,7 @@ from sidecar.engine.team.sources import Sources
 from sidecar.errors import PermissionDenied, SnapshotUnusable
 from sidecar.model.answers import SnapshotReport, SnapshotRequest
 from sidecar.model.terms import IsCancelled, Progress
+from sidecar.parts.data_folder import UNFINISHED
 from sidecar.parts.team.container import unpack
 from sidecar.parts.team.heads import Head
 from sidecar.parts.team.places import FolderPlace
@@ -113,7 +114,7 @@ class SnapshotMaker:
         why."""
         if not request.base:
             return None, ""
-        with tempfile.TemporaryDirectory(prefix=".base-", dir=request.out) as folder:
+        with tempfile.TemporaryDirectory(prefix=f"{UNFINISHED}base-", dir=request.out) as folder:
             try:
                 head, file = self._fetched(request, commit, model, Path(folder), progress, stop)
                 rows = self._rows_of(file, request.texts, model.dimension)

@@ -48,9 +48,13 @@ def _held(heads: Sequence[Head]) -> set[Stored]:
 
 
 def _file(folder: Path, head: Head) -> Path:
-    from sidecar.parts.team.container import name_of
+    from sidecar.parts.team.container import name_of, sha256_of
 
     file = folder / name_of(head.sha256)
-    if not file.is_file():
-        raise SnapshotUnusable(f"{shown.place(file)} is listed there, but missing.")
+    try:
+        is_whole = sha256_of(file) == head.sha256
+    except OSError as error:
+        raise SnapshotUnusable(f"{shown.place(file)} is listed there, but missing.") from error
+    if not is_whole:
+        raise SnapshotUnusable(f"{shown.place(file)} is damaged, so nothing was sent. Make the snapshot again.")
     return file

@@ -64,7 +64,7 @@ class TeamSnapshots:
         self._check_complete(generation, read_meta(manifest))
         kind = kind_of(self._files.parts.versions, generation.chunking, generation.model)
         dimension = generation.model.dimension
-        subject = Subject(manifest, generation.kept, dimension, self._recall_all, request.texts)
+        subject = Subject(self._files.root, manifest, generation.kept, dimension, self._recall_all, request.texts)
         maker = SnapshotMaker(self._sources, self._files.settings(), subject, kind)
         try:
             return maker.make(request, generation.model, progress, stop)

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from sidecar import shown
 from sidecar.errors import SnapshotUnusable
+from sidecar.parts.data_folder import UNFINISHED
 from sidecar.small_files import open_new, open_to_read
 
 if sys.version_info >= (3, 14):
@@ -52,7 +53,7 @@ def pack(facts: Mapping[str, Any], parts: Mapping[str, Path], folder: Path) -> P
         {"name": name, "size": path.stat().st_size, "sha256": sha256_of(path)} for name, path in parts.items()
     ]
     header = json.dumps({**facts, "parts": listed}, separators=(",", ":")).encode()
-    fresh = folder / f".making-{hashlib.sha256(header).hexdigest()[:16]}"
+    fresh = folder / f"{UNFINISHED}{hashlib.sha256(header).hexdigest()[:16]}"
     try:
         with zstd.ZstdFile(fresh, "wb", level=_LEVEL) as out:
             out.write(MAGIC + len(header).to_bytes(4, "little") + header)

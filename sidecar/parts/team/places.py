@@ -18,6 +18,7 @@ from typing import Protocol
 from sidecar import shown
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, SnapshotUnusable, disk_error
 from sidecar.lock_file import LockFile
+from sidecar.parts.data_folder import UNFINISHED
 from sidecar.parts.network import Expected, Server, Slowest, Way
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
@@ -30,6 +31,8 @@ QUICK = Slowest(grace_s=3.0, bytes_per_s=100_000, silent_s=3.0)
 """The slowest acceptable server while a person waits for an answer."""
 _ATTEMPTS = 30
 _WAIT_S = 60.0
+_LATER_S = 2.0
+"""How long another job may take between reading a list and storing it, on a server that ignores conditions."""
 _BLOCK = 1 << 20
 
 Report = Callable[[int], None]
@@ -138,7 +141,7 @@ class FolderPlace:
     def _replace(self, target: Path, write: Callable[[Path], object]) -> None:
         """Writes a file beside the target and moves it there, so that readers see either the old one or the new one."""
         # Machines that share the folder may have equal process ids.
-        fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        fresh = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
         try:
             write(fresh)
             with fresh.open("rb") as done:
@@ -163,10 +166,12 @@ class FolderPlace:
 
 
 class WebPlace:
-    """A server. `put` only needs PUT. If the server supports If-Match too, no entry of another job can be lost."""
+    """A server. `put` only needs PUT. If the server supports If-Match and If-None-Match too, no entry can be lost. If
+    it ignores them, the list is read again after `later_s` seconds, in case another job has replaced it meanwhile."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, later_s: float = _LATER_S) -> None:
         self._server = server
+        self._later_s = later_s
 
     @property
     def name(self) -> str:
@@ -204,14 +209,25 @@ class WebPlace:
         with _translated(file):
             if not self._server.put(address, file):
                 raise SnapshotUnusable(f"{shown.reason(address)} was not taken (status 412).")
+        waited = False
         for _ in range(_ATTEMPTS):
             listed, tag = self._read()
-            if head in listed:
-                return  # read back, because a server without conditions may have stored another job's list instead
-            content = heads.written(heads.with_head(listed, head))
-            if not self._server.put(self._list, content, _condition(listed, tag)):
-                time.sleep(random.uniform(0.05, 0.5))
+            if head not in listed:
+                waited = False
+                content = heads.written(heads.with_head(listed, head))
+                if not self._server.put(self._list, content, _condition(listed, tag)):
+                    time.sleep(random.uniform(0.05, 0.5))
+            elif waited or self._keeps_conditions(listed):
+                return
+            else:
+                time.sleep(self._later_s * random.uniform(1.0, 1.5))
+                waited = True
         raise SnapshotUnusable(f"{shown.reason(self._list)} is changed by others all the time; try again.")
+
+    def _keeps_conditions(self, listed: list[Head]) -> bool:
+        """Whether the server refuses a list that must not exist yet, as it would refuse that of a job which has not
+        read this one. A server that ignores conditions stores this list again."""
+        return not self._server.put(self._list, heads.written(listed), {"If-None-Match": "*"})
 
 
 def _condition(listed: list[Head], tag: str) -> dict[str, str]:

@@ -34,6 +34,13 @@ _BLOCK = 900
 _FILE = "sent.sqlite"
 
 
+def slots_by_name(names: int) -> str:
+    """Returns the question for the slots of a collection that have one of so many names: by name, then ascending."""
+    # Ordered by slot alone, SQLite would read every slot of the collection, in the order of the primary key.
+    marks = ",".join("?" * names)
+    return f"SELECT name, slot FROM slots WHERE collection = ? AND name IN ({marks}) ORDER BY name, slot"
+
+
 class SentRows:
     """The rows that have been sent. Thread-safe. Methods raise DiskFull, PermissionDenied, and StoreFailed with
     `rebuild` if the file is damaged."""
@@ -99,9 +106,7 @@ class SentRows:
         with self._reading() as read:
             for start in range(0, len(wanted), _BLOCK):
                 part = wanted[start : start + _BLOCK]
-                marks = ",".join("?" * len(part))
-                ask = f"SELECT name, slot FROM slots WHERE collection = ? AND name IN ({marks}) ORDER BY slot"
-                for name, slot in read.execute(ask, (collection, *part)):
+                for name, slot in read.execute(slots_by_name(len(part)), (collection, *part)):
                     found.setdefault(name, []).append(slot)
         return found
 
