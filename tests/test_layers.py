@@ -35,7 +35,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("__main__", ("surfaces", "daemon")),
     ("model", ("settings.values",)),
     ("no_telemetry", ()),
-    ("lean", ()),
+    ("lean", ("small_files",)),
     ("small_files", ()),
     ("shown", ()),
     ("errors", ("shown",)),
