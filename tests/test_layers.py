@@ -98,6 +98,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "gen",
         (
             "gen",
+            "agents.catalog",
             "tools",
             "surfaces.cli.options",
             "surfaces.cli.tool_options",
