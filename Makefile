@@ -142,7 +142,7 @@ release-dry-run: $(VENV)/.installed-release
 	@$(BIN)/python scripts/dev/prepare-release check --tag "$$TAG" --vsix $(VSIX)
 	@$(MAKE) --no-print-directory dist
 	@$(MAKE) --no-print-directory site
-	@$(BIN)/python scripts/dev/prepare-release finish dist --tag "$$TAG" --vsix $(VSIX)
+	@REPOSITORY="$(REPOSITORY)" $(BIN)/python scripts/dev/prepare-release finish dist --tag "$$TAG" --vsix $(VSIX)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

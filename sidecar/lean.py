@@ -19,6 +19,8 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from sidecar.small_files import replace_file
+
 FOLDERS = frozenset({"test", "tests"})
 """Folders of a library's own tests."""
 KINDS = frozenset({".pyi", ".pxd", ".pyx", ".pxi", ".h", ".hpp", ".hh", ".c", ".cc", ".cpp", ".a", ".lib", ".proto"})
@@ -64,7 +66,7 @@ class Distribution:
         if kept != rows:
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(kept)
-            replace(record, text.getvalue().encode())
+            replace_file(record, text.getvalue().encode(), record.stat().st_mode)
 
     def _row(self, row: list[str]) -> list[str]:
         """The row of `RECORD` as it is to be; empty for a file that is gone."""
@@ -95,7 +97,8 @@ class Distribution:
         loaded = what_is_loaded(whole)
         if len(loaded) == len(whole):
             return row
-        replace(path, loaded)
+        # A new file: another name of the former one, as uv's cache has, keeps what it has.
+        replace_file(path, loaded, path.stat().st_mode)
         self.changed += 1
         self.gained += len(whole) - len(loaded)
         digest = base64.urlsafe_b64encode(hashlib.sha256(loaded).digest()).rstrip(b"=").decode()
@@ -147,15 +150,6 @@ def what_is_loaded(library: bytes) -> bytes:
     struct.pack_into("<Q", header, 40, 0)
     struct.pack_into("<HH", header, 60, 0, 0)
     return bytes(header)
-
-
-def replace(path: Path, data: bytes) -> None:
-    """Writes the file anew and puts it in the old one's place: another name of the old one, as uv's cache has, keeps
-    what it has."""
-    aside = path.with_name(f"{path.name}.lean")
-    aside.write_bytes(data)
-    aside.chmod(path.stat().st_mode)
-    aside.replace(path)
 
 
 def main() -> int:

@@ -35,7 +35,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("__main__", ("surfaces", "daemon")),
     ("model", ("settings.values",)),
     ("no_telemetry", ()),
-    ("lean", ()),
+    ("lean", ("small_files",)),
     ("small_files", ()),
     ("shown", ()),
     ("errors", ("shown",)),
@@ -98,6 +98,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "gen",
         (
             "gen",
+            "agents.catalog",
             "tools",
             "surfaces.cli.options",
             "surfaces.cli.tool_options",

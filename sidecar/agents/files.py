@@ -21,6 +21,8 @@ def read(path: Path) -> str | None:
         content = read_small_file(path, _MOST)
         if content is None and path.exists():
             raise NotChanged("is no file")
+        if content is None and Path(os.path.realpath(path)).is_symlink():
+            raise NotChanged("is a link that leads back to itself")
         return None if content is None else content.decode("utf-8")
     except UnicodeDecodeError:
         raise NotChanged("is not UTF-8") from None

@@ -17,6 +17,9 @@ from sidecar.small_files import read_small_file, replace_file
 
 _MAX_BYTES = 16 * 1024 * 1024
 
+_COMPARED = 10_000
+"""The most characters between two additions that are compared one by one; the time grows with their square."""
+
 
 class Written(NamedTuple):
     """What was written into a file: its hash afterwards, the (start, end) of the added parts, and the path that was
@@ -31,7 +34,8 @@ class Written(NamedTuple):
 
     @classmethod
     def of(cls, before: str, after: str, made: str) -> Written | None:
-        """Returns the difference between two texts; None if something was replaced, which cannot be taken back."""
+        """Returns the difference between two texts; None if something was replaced, or is too long to compare, which
+        cannot be taken back."""
         added = _added(before, after)
         return None if added is None else cls(_hash(after), added, made)
 
@@ -90,6 +94,8 @@ def _added(before: str, after: str) -> list[tuple[int, int]] | None:
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     if not old:
         return [(head, head + len(new))]
+    if len(old) > _COMPARED or len(new) > _COMPARED:
+        return None
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     if any(step not in ("equal", "insert") for step, *_ in steps):
         return None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from sidecar.agents.catalog import AGENTS
 from sidecar.surfaces.cli.options import COMMANDS, COMPLETED, add_common_options, build_parser, command_named
 from sidecar.surfaces.cli.tool_options import shell_facts
 
@@ -59,12 +60,12 @@ def _grammar() -> argparse.ArgumentParser:
         added = place.add_parser(second or first, help=summary, description=summary)
         command.add(added)
         add_common_options(added, shell_facts(), suppress=True)
-        _complete_paths(added)
-    _complete_paths(parser)
+        _complete_values(added)
+    _complete_values(parser)
     return parser
 
 
-def _complete_paths(parser: argparse.ArgumentParser) -> None:
+def _complete_values(parser: argparse.ArgumentParser) -> None:
     import shtab
 
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
@@ -72,3 +73,5 @@ def _complete_paths(parser: argparse.ArgumentParser) -> None:
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks for it
         elif action.dest in _FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        elif action.dest == "agent":
+            action.choices = [agent.id for agent in AGENTS]

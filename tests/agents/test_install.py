@@ -251,6 +251,23 @@ def test_a_read_only_file_is_left_as_it_is(home: Home) -> None:
     assert file.read_text() == "{}"
 
 
+def test_a_link_that_leads_back_to_itself_is_left_as_it_is(home: Home) -> None:
+    link = home.folder / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to("mcp.json")
+    with pytest.raises(ConfigInvalid, match="leads back to itself"):
+        home.install("cursor", "-y")
+    assert link.is_symlink()
+
+
+def test_a_very_long_blank_file_gets_the_entry_and_loses_it_again(home: Home) -> None:
+    file = home.write(".cursor/mcp.json", " " * 1_000_000)
+    assert home.install("cursor", "-y").status == 0
+    assert "sidecar" in file.read_text()
+    assert home.install("cursor", "-y", "--remove").status == 0
+    assert json.loads(file.read_text()) == {"mcpServers": {}}
+
+
 def test_a_folder_in_the_file_s_place_is_left_as_it_is(home: Home) -> None:
     (home.folder / ".cursor/mcp.json").mkdir(parents=True)
     with pytest.raises(ConfigInvalid, match="is no file"):

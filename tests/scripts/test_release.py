@@ -146,6 +146,16 @@ def test_what_is_unreleased_stands_for_a_version_without_a_section_of_its_own_wh
         release.release_notes(text, "1.4.0")
 
 
+def test_links_of_the_notes_lead_to_the_files_at_the_tag_where_the_project_is_published() -> None:
+    notes = "[a table](docs/install.md), [how](docs/serve.md#tls), [elsewhere](https://example.org/x), [here](#a)"
+    assert release.with_addresses(notes, "https://example.org/a/b/", "1.3.0") == (
+        "[a table](https://example.org/a/b/blob/v1.3.0/docs/install.md), "
+        "[how](https://example.org/a/b/blob/v1.3.0/docs/serve.md#tls), [elsewhere](https://example.org/x), [here](#a)"
+    )
+    with pytest.raises(release.UnfitError, match="REPOSITORY="):
+        release.with_addresses(notes, "", "1.3.0")
+
+
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="sha256sum checks what is written; Linux has it")
 def test_the_checksums_are_what_sha256sum_checks_and_name_every_file_but_their_own(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.surfaces.cli.main import main
+from sidecar.surfaces.cli.options import parse
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -79,6 +80,14 @@ def test_documents_are_added_found_listed_and_kept_without_a_yes(shell: Shell) -
     assert shell("documents", "delete", "-i", "notes", "d1")[0] == 9
     assert shell("documents", "drop", "notes")[0] == 9
     assert shell("documents", "list", "-i", "notes")[1] == "d1  12 characters\n"
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_help_of_a_group_lists_its_commands(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["documents", option])
+    assert ended.value.code == 0
+    assert "  drop     delete a named document index with its documents\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

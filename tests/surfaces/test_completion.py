@@ -45,6 +45,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["search", "--top"], {"--top-k"}),
         (["daemon", "sta"], {"start", "status"}),
         (["completion", ""], set(COMPLETED)),
+        (["install", "cline"], {"cline", "cline-vscode"}),
     ],
 )
 def test_bash_completes_commands_words_of_two_and_options(words: list[str], offered: set[str]) -> None:

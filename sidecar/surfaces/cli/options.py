@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, NoReturn
 
@@ -140,7 +140,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     at = _command_at(words)
     asks_for_help = not {"-h", "--help", "--version"}.isdisjoint(words[:at])
     if at < len(words) and words[at] not in COMMANDS and not asks_for_help:
-        raise _no_command(words[at:])
+        if {"-h", "--help"}.isdisjoint(words[at:]) or not (inner := _commands_below(words[at])):
+            raise _no_command(words[at:])
+        print(_help_of_group(words[at], inner))
+        raise SystemExit(0)
     args, unknown = parser.parse_known_args(words)
     if unknown:
         raise _unknown_words(unknown, args.command)
@@ -150,7 +153,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def _no_command(words: Sequence[str]) -> UsageError:
     """Returns an error for `words`, the first of which is no command, with a suggestion if a command is close."""
     first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
-    inner = {name.partition(" ")[2]: name for name in COMMANDS if name.startswith(f"{first} ")}
+    inner = _commands_below(first)
     if not inner:
         meant = did_you_mean(first, COMMANDS)
         return UsageError(f"{shown.quoted(first)} is no command{meant or '; sidecar -h lists them all.'}")
@@ -159,6 +162,20 @@ def _no_command(words: Sequence[str]) -> UsageError:
     return UsageError(
         f"sidecar {first} needs one of: {known}{meant or f'; sidecar {first} {next(iter(inner))} -h says how.'}"
     )
+
+
+def _commands_below(first: str) -> dict[str, str]:
+    """Returns the commands of two words that begin with this one, by their second word."""
+    return {name.partition(" ")[2]: name for name in COMMANDS if name.startswith(f"{first} ")}
+
+
+def _help_of_group(first: str, inner: Mapping[str, str]) -> str:
+    """Returns the help for the first word of commands of two words: a line for each command."""
+    facts = shell_facts()
+    width = max(map(len, inner))
+    lines = [f"  {second:{width}}  {command_named(name, facts).summary}" for second, name in inner.items()]
+    usage = f"usage: sidecar {first} COMMAND …"
+    return "\n".join([usage, "", "commands:", *lines, "", f"sidecar {first} COMMAND -h explains each."])
 
 
 def _unknown_words(unknown: Sequence[str], command: str | None) -> UsageError:

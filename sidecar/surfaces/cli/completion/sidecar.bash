@@ -131,6 +131,7 @@ _shtab_sidecar___workspace_COMPGEN=_shtab_compgen_dirs
 _shtab_sidecar_memory_pos_0_choices=(save get list search words delete)
 _shtab_sidecar_documents_pos_0_choices=(create add search list indexes delete drop)
 _shtab_sidecar_models_pos_0_choices=(list show download)
+_shtab_sidecar_install_pos_0_choices=(claude-code codex cursor vscode gemini windsurf zed opencode cline cline-vscode continue jetbrains neovim)
 _shtab_sidecar_snapshot_pos_0_choices=(make get push)
 _shtab_sidecar_completion_pos_0_choices=(bash zsh fish)
 _shtab_sidecar_daemon_pos_0_choices=(start stop status logs run)

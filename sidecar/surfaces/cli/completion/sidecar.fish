@@ -498,6 +498,7 @@ complete -c sidecar -n '_shtab_sidecar_using install' -l offline -d 'never use t
 complete -c sidecar -n '_shtab_sidecar_using install' -l model -x -d 'embedding model: a name of the catalog, or a folder with model.onnx and tokenizer.json'
 complete -c sidecar -n '_shtab_sidecar_using install' -l device -x -d 'device for bulk embedding; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)'
 complete -c sidecar -n '_shtab_sidecar_using install' -l toolsets -x -d 'toolsets offered to agents and scripts: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all; the shell has all'
+complete -c sidecar -n '_shtab_sidecar_using install; and test $_shtab_sidecar_npos -eq 0' -ka "claude-code codex cursor vscode gemini windsurf zed opencode cline cline-vscode continue jetbrains neovim" -d 'the agent, for example claude-code; --list names them all'
 complete -c sidecar -n '_shtab_sidecar_using; and test $_shtab_sidecar_npos -eq 0' -a snapshot -d 'start from a team'"'"'s index instead of from nothing'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -s h -l help -d 'show this help message and exit'
 complete -c sidecar -n '_shtab_sidecar_using snapshot' -l out -l from -x -d 'the folder of snapshots made here (default: sidecar'"'"'s own)'

@@ -429,7 +429,7 @@ _shtab_sidecar_install_options=(
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
-  ":the agent, for example claude-code\; --list names them all:"
+  ":the agent, for example claude-code\; --list names them all:(claude-code codex cursor vscode gemini windsurf zed opencode cline cline-vscode continue jetbrains neovim)"
 )
 
 # guard to ensure default positional specs are added only once per session
