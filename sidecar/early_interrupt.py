@@ -1,0 +1,20 @@
+"""Lets Ctrl-C end the process without a traceback while the command line is still being imported.
+
+To be imported before anything that takes long to import.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+_FOUND = signal.getsignal(signal.SIGINT)
+_WAITS = _FOUND is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+if _WAITS:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def ready() -> None:
+    """From here on Ctrl-C raises KeyboardInterrupt again, which the command line reports."""
+    if _WAITS:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
