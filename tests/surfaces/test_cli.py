@@ -360,6 +360,7 @@ def test_a_wrong_device_is_refused_and_named(tmp_path: Path) -> None:
 
 def test_a_terminal_that_has_no_width_shows_progress_too() -> None:
     person, there = os.openpty()  # as many programs make one: of no columns
+    os.set_blocking(person, False)
     try:
         with open(there, "w", encoding="utf-8", closefd=False) as terminal, ProgressBar(terminal, quiet=False) as bar:
             bar(3, 10, "Reading files: 3 of 10 files")
