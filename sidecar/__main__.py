@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sidecar import __version__
 from sidecar.early_interrupt import ready
 from sidecar.surfaces.cli.main import Doors
 from sidecar.surfaces.cli.main import main as run_command_line
 
+TYPE_CHECKING = False  # importing typing would be the longest part of the time before `early_interrupt`
 if TYPE_CHECKING:
     from sidecar.surfaces.cli.main import DaemonDoor, ServiceSource, Serving
     from sidecar.tools.service import Service

@@ -1,15 +1,13 @@
 """Lets Ctrl-C end the process without a traceback while the command line is still being imported.
 
-To be imported before anything that takes long to import.
+To be imported before anything that takes long to import, by the main thread.
 """
 
 from __future__ import annotations
 
 import signal
-import threading
 
-_FOUND = signal.getsignal(signal.SIGINT)
-_WAITS = _FOUND is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+_WAITS = signal.getsignal(signal.SIGINT) is signal.default_int_handler
 if _WAITS:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -124,12 +124,12 @@ def other_text(raw: bytes, first_odd: int) -> Reading:
 
 
 def _mixed(raw: bytes) -> Reading | None:
-    """Reads UTF-8 into which some lines in another encoding were pasted; None if these are not fewer than the lines
-    that only UTF-8 explains."""
+    """Reads UTF-8 into which some lines in another encoding were pasted; None if these are more than the lines that
+    only UTF-8 explains."""
     lines = raw.split(b"\n")
     texts = [_decoded(line, "utf-8") for line in lines]
     odd = [line for line, text in zip(lines, texts, strict=True) if text is None]
-    if len(odd) >= sum(text is not None and not text.isascii() for text in texts):
+    if len(odd) > sum(text is not None and not text.isascii() for text in texts):
         return None
     others = _guessed_text(b"\n".join(odd), 0)
     if others.encoding == UNKNOWN or others.text.count("\n") != len(odd) - 1:

@@ -187,6 +187,8 @@ class IndexStatus(CamelResult):
         yield "workspace", self.project_path or ""
         yield "index", self.index_path or ""
         yield "config", self.config_path or ""
+        if self.status == "not_found":
+            yield "next", "sidecar index makes the index"
         if self.patterns is not None:
             yield "patterns", self._patterns(self.patterns)
         if self.total_files is not None:

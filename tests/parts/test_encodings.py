@@ -131,7 +131,7 @@ def test_tables_of_numbers_are_no_wide_text(raw: bytes) -> None:
     ("pasted", "encoding"), [("# Länge der Straße", "cp1252"), (f"# {COMMENTS['zh'][1]}", "gb18030")]
 )
 def test_a_line_of_another_encoding_spoils_no_line_of_utf_8(pasted: str, encoding: str) -> None:
-    ours = "# Größe des Puffers\n# 設定ファイルを読み込む\ndef read():\n    pass\n"
+    ours = "# Größe des Puffers, 設定ファイルを読み込む\ndef read():\n    pass\n"
     read = decode(ours.encode() + pasted.encode(encoding) + b"\n")
     assert read[:2] == (f"{ours}{pasted}\n", f"utf-8 and {encoding}")
 
