@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sidecar import __version__
+from sidecar.early_interrupt import ready
 from sidecar.surfaces.cli.main import Doors
 from sidecar.surfaces.cli.main import main as run_command_line
 
+TYPE_CHECKING = False  # importing typing would be the longest part of the time before `early_interrupt`
 if TYPE_CHECKING:
     from sidecar.surfaces.cli.main import DaemonDoor, ServiceSource, Serving
     from sidecar.tools.service import Service
@@ -27,6 +28,7 @@ def main(version: str = __version__, command: Sequence[str] = ()) -> int:
 
     Tests pass `version`, and `command`, the command that starts the daemon.
     """
+    ready()
     sys.setswitchinterval(_SWITCH_SECONDS)
     daemon = partial(_daemon, version, command) if hasattr(os, "fork") else None
     return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio, _serve, daemon))

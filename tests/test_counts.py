@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.engine.update.staleness import coverage_notice, limit_notice
 from sidecar.model.answers import CollectionCounts, Coverage, StatusAnswer
+from sidecar.parts.pattern_limit import PathPattern, PatternLimit
 from sidecar.shown import count, so_far
+from sidecar.tools.every_index import IndexList
 from sidecar.tools.index_results import (
     BuildStats,
     DocsStats,
@@ -177,3 +180,18 @@ def test_a_thousand_of_anything_is_written_in_one_way() -> None:
 )
 def test_nothing_embedded_says_why(counts: dict[str, int], said: str) -> None:
     assert said in shown_lines(update(**counts).as_lines())
+
+
+@pytest.mark.parametrize(("indexed", "lacking", "verb"), [(0, 1, "0 of 1 file is"), (1, 1, "1 of 2 files are")])
+def test_how_much_is_indexed_has_a_verb_that_fits(indexed: int, lacking: int, verb: str) -> None:
+    said = coverage_notice(Coverage(indexed, (("unreadable", lacking),), whole=True, complete=True, cancelled=False))
+    assert said.startswith(f"{verb} indexed: ")
+
+
+@pytest.mark.parametrize(("globs", "verb"), [(("a/*",), "Only a/* is "), (("a/*", "b/*"), "Only a/*, b/* are ")])
+def test_patterns_have_a_verb_that_fits(globs: tuple[str, ...], verb: str) -> None:
+    assert limit_notice(PatternLimit(tuple(PathPattern(glob, True) for glob in globs))).startswith(verb)
+
+
+def test_no_bytes_at_all_are_a_known_number_of_them() -> None:
+    assert list(IndexList(()).as_lines()) == ["0 indexes, 0 MB"]

@@ -32,9 +32,10 @@ ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("no_telemetry",)),
-    ("__main__", ("surfaces", "daemon")),
+    ("__main__", ("early_interrupt", "surfaces", "daemon")),
     ("model", ("settings.values",)),
     ("no_telemetry", ()),
+    ("early_interrupt", ()),
     ("lean", ("small_files",)),
     ("small_files", ()),
     ("shown", ()),

@@ -680,6 +680,7 @@ export interface ListParams {
 export interface ListData {
   memories: MemoryHead[];
   pagination: Pagination;
+  notice?: string;
 }
 
 export interface Pagination {

@@ -40,7 +40,7 @@ from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, build_and_swap, make_anew, up_to_date_or_anew
 from sidecar.engine.update.shown_files import ShownFiles
-from sidecar.engine.update.staleness import one_line
+from sidecar.engine.update.staleness import limit_notice, one_line
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import (
     Cancelled,
@@ -298,7 +298,8 @@ class IndexedWorkspace:
             self._jobs.fair_slots.taking(cancelled) as stop,
             self._lifting_limit(whole),
         ):
-            return make_anew(self._index, self._builds(progress, stop), self._live_update.end)
+            report = make_anew(self._index, self._builds(progress, stop), self._live_update.end)
+            return replace(report, notice=one_line(report.notice, limit_notice(self._limit.current())))
 
     def _builds(self, progress: Progress, stop: IsCancelled) -> Build:
         return lambda generation: self._builder.bring_up_to_date(generation, progress, stop)
@@ -396,7 +397,15 @@ class IndexedWorkspace:
             config=settings.as_config(),
             origins=dict(settings.origins),
             problems=settings.problems,
+            model_problem=self._model_problem(settings),
         )
+
+    def _model_problem(self, settings: Settings) -> str:
+        try:
+            self._models.facts(settings)
+        except ModelLoadFailed as error:
+            return error.detail
+        return ""
 
     @counted
     def explain(self, path: str) -> Explanation:

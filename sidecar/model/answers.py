@@ -337,7 +337,7 @@ class ConfigAnswer:
     """The settings in force.
 
     `config` has the keys of the specification, `origins` says where each value comes from, `problems` name the key and
-    the allowed values.
+    the allowed values. `model_problem`: why the model that they name cannot be used; empty if it can.
     """
 
     exists: bool
@@ -346,6 +346,7 @@ class ConfigAnswer:
     config: dict[str, object]
     origins: dict[str, str]
     problems: tuple[str, ...]
+    model_problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

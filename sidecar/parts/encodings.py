@@ -73,6 +73,8 @@ def wide_text(raw: bytes) -> Reading | None:
     encoding puts them, and its beginning has only visible characters and white space.
     """
     head = raw[:SNIFFED_BYTES]
+    if _is_narrow(head):
+        return None
     zeros = [head[at::4].count(0) for at in range(4)]
     quarter = len(head) // 4
     for encoding in _candidates(zeros, quarter):
@@ -81,6 +83,13 @@ def wide_text(raw: bytes) -> Reading | None:
         if text and all(map(_is_written, text[: len(head) // unit])):
             return Reading(text, encoding)
     return None
+
+
+def _is_narrow(head: bytes) -> bool:
+    """Whether these are visible ASCII characters with a few zero bytes between them, which two by two would look like
+    Chinese."""
+    rest = head.replace(b"\0", b"")
+    return len(head) - len(rest) < len(head) // 4 and rest.isascii() and "".join(rest.decode().split()).isprintable()
 
 
 def _candidates(zeros: list[int], quarter: int) -> Iterator[str]:
@@ -111,6 +120,26 @@ def other_text(raw: bytes, first_odd: int) -> Reading:
         text = _decoded(raw, declared)
         if text is not None:
             return Reading(text, declared)
+    return _mixed(raw) or _guessed_text(raw, first_odd)
+
+
+def _mixed(raw: bytes) -> Reading | None:
+    """Reads UTF-8 into which some lines in another encoding were pasted; None if these are more than the lines that
+    only UTF-8 explains."""
+    lines = raw.split(b"\n")
+    texts = [_decoded(line, "utf-8") for line in lines]
+    odd = [line for line, text in zip(lines, texts, strict=True) if text is None]
+    if len(odd) > sum(text is not None and not text.isascii() for text in texts):
+        return None
+    others = _guessed_text(b"\n".join(odd), 0)
+    if others.encoding == UNKNOWN or others.text.count("\n") != len(odd) - 1:
+        return None
+    pasted = iter(others.text.split("\n"))
+    text = "\n".join(next(pasted) if text is None else text for text in texts)
+    return Reading(text, f"utf-8 and {others.encoding}")
+
+
+def _guessed_text(raw: bytes, first_odd: int) -> Reading:
     found = _guessed(raw, first_odd)
     if isinstance(found, str):
         return Reading(raw.decode(found), found)

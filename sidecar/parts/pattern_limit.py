@@ -95,6 +95,11 @@ class PatternLimit:
         more = len(self.patterns) - _NAMED
         return ", ".join(map(shown.path, self.texts[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
 
+    @property
+    def verb(self) -> str:
+        """The verb of a sentence whose subject is `summary`."""
+        return "is" if len(self.patterns) == 1 else "are"
+
 
 @lru_cache(maxsize=64)
 def _matcher(limit: PatternLimit) -> Callable[[str], bool]:

@@ -403,7 +403,7 @@ def _result(
 
 def only_patterns(limit: PatternLimit) -> str:
     """Returns why a file is outside of an index that is limited to patterns."""
-    return f"only {limit.summary} is indexed; `create_index` indexes the whole workspace"
+    return f"only {limit.summary} {limit.verb} indexed; `create_index` indexes the whole workspace"
 
 
 def _secret(entry: Entry) -> Decision | None:

@@ -33,6 +33,8 @@ EFFECTS: Mapping[Effect, str] = MappingProxyType(
 minute."""
 
 ENVIRONMENT_PREFIX = "SIDECAR_"
+TOOLSETS = ("code", "documents", "document-lists", "inline", "memory", "overview", "semantic")
+"""The toolsets by name, in alphabetical order. `all` selects every one."""
 _FEWEST_OF_KEY = 22
 """The number of base64 characters of a random key of 128 bits."""
 
@@ -336,8 +338,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="toolsets",
         kind="text",
         default="code",
-        description="Toolsets offered to agents and scripts: code, documents, document-lists, inline, memory, "
-        "overview, semantic (with commas between), or all; the shell has all.",
+        description=f"Toolsets offered to agents and scripts: {', '.join(TOOLSETS)} (with commas between), or all; "
+        "the shell has all.",
         effect="connect",
         decided_by="session",
         scope="user",

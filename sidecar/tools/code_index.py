@@ -3,15 +3,15 @@ first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pydantic import Field
 
 from sidecar import shown
 from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
-from sidecar.model.answers import BuildReport, StatusAnswer
-from sidecar.settings.declare import DECLARATIONS, EFFECTS
+from sidecar.model.answers import BuildReport, ConfigAnswer, StatusAnswer
+from sidecar.settings.declare import DECLARATIONS, EFFECTS, TOOLSETS
 from sidecar.shown import count
 from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_search import FAMILY
@@ -142,6 +142,7 @@ def reindex_project(context: Context, params: ReindexParams) -> ReindexResult:
         project_path=context.workspace_shown,
         stats=_stats(report),
         docs_stats=_docs_stats(report),
+        message=report.notice or None,
     )
 
 
@@ -238,6 +239,17 @@ def _when_applied() -> str:
     return "; ".join(["Changes take effect at once", *(f"{', '.join(keys)} {when}" for when, keys in later.items())])
 
 
+def _unusable_names(answer: ConfigAnswer) -> Iterator[str]:
+    """Yields a sentence for a model that cannot be used, and for toolsets that do not exist: any text is allowed in
+    these settings, so that a name that this version does not know is no damage to the rest."""
+    if answer.model_problem:
+        yield f"model is {shown.quoted(str(answer.config.get('model', '')))}: {answer.model_problem}"
+    names = [name.strip().lower() for name in str(answer.config.get("toolsets", "")).split(",")]
+    unknown = [name for name in names if name and name not in (*TOOLSETS, "all")]
+    if unknown:
+        yield f"toolsets names {shown.quoted(unknown[0])}; allowed: {', '.join(TOOLSETS)}, all."
+
+
 def get_config(context: Context, params: NoParams) -> ConfigResult:
     """Returns the settings in force, the place of their config file and those of its values that cannot be used."""
     answer = context.workspace.config()
@@ -248,7 +260,7 @@ def get_config(context: Context, params: NoParams) -> ConfigResult:
             "There is no config file yet: `create_index` writes one with the defaults."
             f" It will be {answer.config_path}."
         )
-    problems = context.problems_of(answer.problems)
+    problems = [*context.problems_of(answer.problems), *_unusable_names(answer)]
     if problems:
         message += f" {len(problems)} of the settings cannot be used; see problems."
     return ConfigResult(
@@ -289,7 +301,7 @@ def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
 def _existing(context: Context) -> StatusAnswer:
     status = context.workspace.status()
     if status.status == "not_found":
-        raise IndexNotFound("Create one with `create_index`.")
+        raise IndexNotFound("`create_index` makes an index.")
     return status
 
 

@@ -35,7 +35,7 @@ class IndexList:
             yield ((PLACE, shown.path(one.root) if one.root else shown.path(str(one.path))), *_gone(one))
             yield ((ASIDE, f"  {_about(one)}"),)
         total = sum(one.size for one in self.folders)
-        yield f"{shown.count(len(self.folders), 'index', 'indexes')}, {megabytes(total)}"
+        yield f"{shown.count(len(self.folders), 'index', 'indexes')}, {_size(total)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Pruned:
         for one, reason in self.done.kept:
             yield f"kept    {shown.path(one.root or str(one.path))}: {reason}"
         vectors = shown.count(self.done.vectors_released, "cached vector")
-        yield f"{megabytes(self.done.bytes_freed)} freed, {vectors} released"
+        yield f"{_size(self.done.bytes_freed)} freed, {vectors} released"
 
 
 class EveryIndexTool:
@@ -115,7 +115,11 @@ def _gone(one: IndexFolder) -> tuple[tuple[str, str], ...]:
 def _about(one: IndexFolder) -> str:
     counts = f"{shown.count(one.files, 'file')}, {shown.count(one.chunks, 'chunk')}, " if one.root else ""
     keeps = f"; {', '.join(one.keeps)}" if one.keeps else ""
-    return f"{counts}{megabytes(one.size)}, last used {_ago(one.used)}{keeps}"
+    return f"{counts}{_size(one.size)}, last used {_ago(one.used)}{keeps}"
+
+
+def _size(size: int) -> str:
+    return megabytes(size) if size else "0 MB"
 
 
 def _ago(then: datetime) -> str:

@@ -137,7 +137,7 @@ class CreateResult(CamelResult):
 
 
 class ReindexResult(CamelResult):
-    """What `reindex_project` returns. `message`: why it was cancelled."""
+    """What `reindex_project` returns. `message`: why it was cancelled, or a notice about the build."""
 
     status: Literal["reindexed", "cancelled"]
     project_path: str

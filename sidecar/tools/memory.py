@@ -194,10 +194,11 @@ class Pagination(SnakeResult):
 
 
 class ListData(SnakeResult):
-    """One page of memories."""
+    """One page of memories. `notice` says why none matches."""
 
     memories: list[MemoryHead]
     pagination: Pagination
+    notice: str | None = None
 
 
 class ListResult(SnakeResult):
@@ -219,7 +220,7 @@ class ListResult(SnakeResult):
         """Yields the notes that a shell prints on standard error."""
         total = self.data.pagination.total
         if not self.data.memories:
-            yield "Nothing found." if total == 0 else f"There are only {shown.count(total, 'memory', 'memories')}."
+            yield self.data.notice or f"There are only {shown.count(total, 'memory', 'memories')}."
         elif total > len(self.data.memories):
             yield f"{len(self.data.memories):,} of {shown.count(total, 'memory', 'memories')}."
 
@@ -325,7 +326,9 @@ def memory_list(context: Context, params: ListParams) -> ListResult:
     """Returns one page of the memories whose key begins with `namespace` and that have all the tags."""
     memories, total = context.workspace.memories.page(params.namespace, params.tags, params.limit, params.offset)
     pagination = Pagination(total=total, limit=params.limit, offset=params.offset)
-    return ListResult(data=ListData(memories=[_head(memory) for memory in memories], pagination=pagination))
+    notice = None if total else _why_none(context, params.namespace, "No memory has all these tags.")
+    heads = [_head(memory) for memory in memories]
+    return ListResult(data=ListData(memories=heads, pagination=pagination, notice=notice))
 
 
 def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
@@ -433,11 +436,15 @@ def _found(context: Context, params: SearchParams | FulltextParams, page: Memory
 def _why_nothing(context: Context, params: SearchParams | FulltextParams, total: int, none: str) -> str:
     if total:
         return f"offset skips all that was found: {total}."
+    return _why_none(context, params.namespace, none)
+
+
+def _why_none(context: Context, namespace: str, none: str) -> str:
     memories = context.workspace.memories
-    if memories.page(params.namespace, (), 1, 0)[1]:
+    if memories.page(namespace, (), 1, 0)[1]:
         return none
     if memories.page("", (), 1, 0)[1]:
-        return f'No memory has a key that begins with "{params.namespace}".'
+        return f"No memory has a key that begins with {shown.quoted(namespace)}."
     return "No memories are saved for this workspace yet."
 
 

@@ -83,6 +83,8 @@ class StatusUpgrade(CamelResult):
         """Returns a sentence such as `minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`."""
         left = "" if self.seconds_left is None else f", about {self.seconds_left} s left"
         note = "" if self.note is None else f" ({self.note})"
+        if not self.total:
+            return f"{self.model.partition('@')[0]}: not begun{note}"
         return f"{self.model.partition('@')[0]}: {self.percent} % of {count(self.total, 'chunk')}{left}{note}"
 
 
@@ -185,6 +187,8 @@ class IndexStatus(CamelResult):
         yield "workspace", self.project_path or ""
         yield "index", self.index_path or ""
         yield "config", self.config_path or ""
+        if self.status == "not_found":
+            yield "next", "sidecar index makes the index"
         if self.patterns is not None:
             yield "patterns", self._patterns(self.patterns)
         if self.total_files is not None:
@@ -202,7 +206,7 @@ class IndexStatus(CamelResult):
         watched = "" if self.watcher_active else ", not watching"
         yield "strategy", f"{self.indexing_strategy}{watched}, {count(self.pending_files or 0, 'file')} pending"
         yield "model", self._model()
-        if self.model_upgrade is not None:
+        if self.model_upgrade is not None and not (self.words_only and self.model_upgrade.note):
             yield "upgrade", self.model_upgrade.sentence()
         if self.device_note is not None:
             yield "device", self.device_note
@@ -224,6 +228,8 @@ class IndexStatus(CamelResult):
     def _model(self) -> str:
         """Returns the model and the device; before the model is loaded, only the setting of the device is known."""
         where = ", device auto" if self.device == "auto" else f" on {self.device or '?'}"
+        if self.words_only:
+            return f"{self.model or '?'}{where}, not used: searches find words only"
         return f"{self.model or '?'}{where}{'' if self.model_upgrade is None else ' answers meanwhile'}"
 
 

@@ -11,12 +11,12 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ModelLoadFailed
 from sidecar.model.answers import SearchRequest, StatusAnswer
-from sidecar.model.terms import Embedder, never_cancelled
+from sidecar.model.terms import Embedder, never_cancelled, no_progress
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, index
-from tests.patience import PATIENCE_S, first_that
+from tests.patience import PATIENCE_S, first_that, until
 
 pytestmark = pytest.mark.process
 
@@ -296,6 +296,18 @@ def test_a_status_is_not_ready_while_the_model_of_the_settings_cannot_be_loaded(
     status = project.open().status()
     assert (status.status, status.words_only) == ("failed", True)
     assert "no-such-model" in status.warning
+
+
+def test_a_failure_is_forgotten_once_its_cause_is_gone(project: Project) -> None:
+    workspace = project.open()
+    index(workspace)
+    project.flags["model"] = "no-such-model"
+    with pytest.raises(ModelLoadFailed):
+        workspace.refresh(no_progress, never_cancelled)
+    assert "no-such-model" in workspace.config().model_problem
+    del project.flags["model"]
+    assert workspace.config().model_problem == ""
+    until(lambda: workspace.status().status == "ready" and workspace.status().warning == "")
 
 
 class Unloadable:

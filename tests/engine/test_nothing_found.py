@@ -85,6 +85,12 @@ def test_an_answer_with_results_has_no_reason(workspace: IndexedWorkspace) -> No
             {"paths": ("src/http/**",), "languages": ("python",)},
             "at once. Of 4 passages, each alone lets through: paths 1, languages 2.",
         ),
+        ({"exact": ("no such text",)}, 'No indexed code contains the text "no such text".'),
+        ({"exact": ("no such text",), "languages": ("python",)}, 'No indexed code contains the text "no such text".'),
+        (
+            {"exact": ("CookieJar",), "languages": ("go",)},
+            'each alone lets through: languages 1, the text "CookieJar" 1.',
+        ),
         ({"offset": 50}, "The offset 50 is past the end, after "),
         ({"mode": "fts", "query": "zzqx ymir"}, "No indexed code contains any of these words: zzqx, ymir."),
         ({"mode": "fts", "query": "`create_index` zzqx"}, "any of these words: create_index, zzqx."),
@@ -108,6 +114,22 @@ def test_an_empty_workspace_says_that_it_has_no_files(emptied: Callable[..., Ind
     assert workspace.find_symbols("x", [], 5).reason == "Nothing is indexed: the workspace has no files."
     closest = workspace.find_closest("x", 5, 0.5, never_cancelled)
     assert closest.reason == "Nothing is indexed: the workspace has no files."
+
+
+def test_of_one_file_it_speaks_in_the_singular(emptied: Callable[..., IndexedWorkspace]) -> None:
+    workspace = emptied({"only.py": "def only():\n    pass\n"})
+    assert reason(workspace, paths=("*.rs",)) == '"*.rs" does not match the only indexed file of code.'
+    assert reason(workspace, paths=("a/*", "b/*")) == '"a/*", "b/*" do not match the only indexed file of code.'
+    with pytest.raises(DocsIndexNotFound, match=r"The setting docPatterns does not match the only indexed file\."):
+        find(workspace, "x", collection="docs")
+
+
+def test_documentation_outside_of_the_patterns_of_an_index_is_said_to_be_outside(project: Project) -> None:
+    workspace = project.open()
+    workspace.index_matching(["**/*.py", "**/*.go"], False, no_progress, never_cancelled)
+    with pytest.raises(DocsIndexNotFound) as none:
+        find(workspace, "installation", collection="docs")
+    assert none.value.detail == "Only **/*.py, **/*.go are indexed; `create_index` indexes the whole workspace."
 
 
 def test_a_workspace_of_only_withheld_files_says_by_what_they_are_left_out(

@@ -58,7 +58,7 @@ def test_status_says_which_patterns(project: Project) -> None:
     by_patterns(workspace, "src/http", "**/*.py")
     status = workspace.status()
     assert (status.status, status.patterns) == ("ready", ("src/http", "**/*.py"))
-    assert "Only src/http, **/*.py is indexed" in status.warning
+    assert "Only src/http, **/*.py are indexed" in status.warning
     indexed(workspace)
     assert workspace.status().skipped["not-in-patterns"] == 3
 
@@ -103,9 +103,11 @@ def test_a_workspace_that_is_deleted_and_made_anew_keeps_to_the_patterns(project
 def test_a_rebuild_keeps_to_the_patterns_unless_it_is_asked_for_the_whole(project: Project) -> None:
     workspace = project.open()
     by_patterns(workspace, "**/*.py")
-    assert workspace.rebuild(no_progress, never_cancelled).code.files == 2
+    report = workspace.rebuild(no_progress, never_cancelled)
+    assert report.code.files == 2
+    assert report.notice == "Only **/*.py is indexed; `create_index` indexes the whole workspace."
     assert indexed(workspace) == PYTHON
-    workspace.rebuild(no_progress, never_cancelled, whole=True)
+    assert workspace.rebuild(no_progress, never_cancelled, whole=True).notice == ""
     assert indexed(workspace) == sorted(FILES)
     assert workspace.status().patterns == ()
 

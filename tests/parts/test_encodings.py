@@ -125,3 +125,17 @@ def test_the_bytes_that_matter_may_come_after_much_ascii() -> None:
 )
 def test_tables_of_numbers_are_no_wide_text(raw: bytes) -> None:
     assert decode(raw).encoding == BINARY
+
+
+@pytest.mark.parametrize(
+    ("pasted", "encoding"), [("# Länge der Straße", "cp1252"), (f"# {COMMENTS['zh'][1]}", "gb18030")]
+)
+def test_a_line_of_another_encoding_spoils_no_line_of_utf_8(pasted: str, encoding: str) -> None:
+    ours = "# Größe des Puffers, 設定ファイルを読み込む\ndef read():\n    pass\n"
+    read = decode(ours.encode() + pasted.encode(encoding) + b"\n")
+    assert read[:2] == (f"{ours}{pasted}\n", f"utf-8 and {encoding}")
+
+
+@pytest.mark.parametrize("raw", [b"def order():\n    pass\n\0\n", b"a = 1\n\0\0b = 2\n", b"line\0line\0line!" * 9])
+def test_zero_bytes_in_ascii_do_not_make_it_wide(raw: bytes) -> None:
+    assert decode(raw).encoding == BINARY

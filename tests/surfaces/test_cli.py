@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexLocked
-from sidecar.model.answers import UpgradeProgress
+from sidecar.model.answers import StatusAnswer, UpgradeProgress
 from sidecar.shown import so_far_in_megabytes
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
@@ -194,10 +196,25 @@ def test_status_says_how_far_the_model_is_that_takes_over() -> None:
     assert "upgrade    slow: 42 % of 10,252 chunks, about 62 s left (The disk is full.)\n" in shell.out
 
 
+def test_a_model_that_searches_do_not_use_is_not_said_to_answer() -> None:
+    stage, why = UpgradeProgress("nonsense", note="There is no model 'nonsense'."), "There is no model 'nonsense'."
+
+    def fails(answer: StatusAnswer) -> StatusAnswer:
+        return replace(answer, status="failed", model_upgrade=stage, words_only=True, warning=why)
+
+    shell = Shell(FakeWorkspace(FILES, status_override=fails))
+    assert shell("index") == 0
+    assert shell("status") == 0
+    assert "model      fake@0 on cpu, not used: searches find words only\n" in shell.out
+    assert "answers meanwhile" not in shell.out and "0 chunks" not in shell.out
+    assert shell.out.count(why) == 1
+
+
 def test_status_without_an_index_says_so() -> None:
     shell = Shell()
     assert shell("status") == 0
     assert "not_found" in shell.out
+    assert "sidecar index makes the index" in shell.out
 
 
 @pytest.mark.parametrize(
@@ -341,6 +358,22 @@ def test_a_wrong_device_is_refused_and_named(tmp_path: Path) -> None:
     err = io.StringIO()
     assert main(["status", "--device", "abacus", "-w", str(tmp_path)], stderr=err) == 2
     assert "auto, cpu, cuda" in err.getvalue()
+
+
+def test_a_terminal_that_has_no_width_shows_progress_too() -> None:
+    person, there = os.openpty()  # as many programs make one: of no columns
+    os.set_blocking(person, False)
+    drawn = b""
+    try:
+        with open(there, "w", encoding="utf-8", closefd=False) as terminal, ProgressBar(terminal, quiet=False) as bar:
+            bar(3, 10, "Reading files: 3 of 10 files")
+        with suppress(BlockingIOError):  # nothing more was drawn
+            while piece := os.read(person, 4096):
+                drawn += piece
+    finally:
+        os.close(person)
+        os.close(there)
+    assert "Reading files: 3 of 10 files" in drawn.decode()
 
 
 class TerminalText(io.StringIO):

@@ -57,6 +57,7 @@ def test_a_place_without_a_line_is_refused_with_an_example(shell: Shell) -> None
     status, _, err = shell("similar", "a.py")
     assert status == 2
     assert "sidecar similar a.py:42" in err
+    assert "sidecar similar a.py:42" in shell("similar", "a.py:x")[2]
 
 
 def test_a_memory_is_saved_read_listed_found_and_kept_without_a_yes(shell: Shell) -> None:
@@ -67,7 +68,13 @@ def test_a_memory_is_saved_read_listed_found_and_kept_without_a_yes(shell: Shell
     assert "build/how" in shell("memory", "words", "make")[1]
     assert shell("memory", "delete", "build/how")[0] == 9
     assert "build/how" in shell("memory", "list", "--namespace", "build/")[1]
-    assert shell("memory", "list", "--namespace", "nope")[2] == "Nothing found.\n"
+    none = 'No memory has a key that begins with "nope".\n'
+    assert (
+        shell("memory", "list", "--namespace", "nope")[2]
+        == shell("memory", "search", "x", "--namespace", "nope")[2]
+        == none
+    )
+    assert shell("memory", "list", "--tag", "nope")[2] == "No memory has all these tags.\n"
 
 
 def test_documents_are_added_found_listed_and_kept_without_a_yes(shell: Shell) -> None:

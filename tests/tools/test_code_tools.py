@@ -22,7 +22,9 @@ from sidecar.errors import (
     PathTraversal,
     SidecarError,
 )
-from sidecar.model.answers import Coverage, StatusAnswer, UpgradeProgress
+from sidecar.model.answers import ConfigAnswer, Coverage, StatusAnswer, UpgradeProgress
+from sidecar.settings.declare import TOOLSETS
+from sidecar.tools import registry
 from sidecar.tools.lines import Line
 from sidecar.tools.search_results import CompactResult, EnclosingDefinition, SearchHit, SearchResult
 from sidecar.tools.service import Done, Service
@@ -338,6 +340,21 @@ def test_the_config_is_shown_only_when_there_is_one(bare: Tools) -> None:
     assert after["config"]["maxFileSize"] == "1MB"
     assert after["configPath"] in after["message"]
     assert after["problems"] == []
+
+
+def test_the_config_names_a_model_and_toolsets_that_do_not_exist() -> None:
+    class Misnamed(FakeWorkspace):
+        def config(self) -> ConfigAnswer:
+            found = super().config()
+            named = {**found.config, "model": "nonsense", "toolsets": "Memory, bogus"}
+            return replace(found, config=named, model_problem="There is no model 'nonsense'.")
+
+    said = Tools(Misnamed(FILES))("get_config")
+    assert said["message"].endswith("2 of the settings cannot be used; see problems.")
+    model, toolsets = said["problems"]
+    assert model == "model is \"nonsense\": There is no model 'nonsense'."
+    assert toolsets.startswith('toolsets names "bogus"; allowed: code, documents, ')
+    assert sorted(TOOLSETS) == sorted(registry.TOOLSETS)
 
 
 def test_the_config_decides_alpha_where_a_search_does_not() -> None:

@@ -47,10 +47,17 @@ def why_no_match(snapshot: SearchedSnapshot, patterns: Sequence[str], paths: Seq
     """Returns the reason why none of these globs matches any of `paths`, the indexed files; `of` says which files these
     are."""
     names = ", ".join(shown.place(pattern) for pattern in patterns)
-    verb = "matches" if len(patterns) == 1 else "match"
-    said = f"{names} {verb} none of the {count(len(paths), 'indexed file')}{of}."
+    said = f"{names} {matches_none(len(patterns), len(paths), of)}."
     helps = (_what_leaves_out(snapshot, _fixed_part(one)) or _meant(paths, one) for one in patterns)
     return " ".join([said, next(filter(None, helps), "")]).rstrip()
+
+
+def matches_none(patterns: int, files: int, of: str) -> str:
+    """Returns the predicate of a sentence that so many globs match none of so many indexed files; `of` says which files
+    these are."""
+    if files == 1:
+        return f"{'does' if patterns == 1 else 'do'} not match the only indexed file{of}"
+    return f"{'matches' if patterns == 1 else 'match'} none of the {count(files, 'indexed file')}{of}"
 
 
 def _what_leaves_out(snapshot: SearchedSnapshot, path: str) -> str:

@@ -12,7 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from sidecar import shown
-from sidecar.engine.search.absent import did_you_mean, is_complete, why_no_match, why_nothing_is_indexed
+from sidecar.engine.search.absent import (
+    did_you_mean,
+    is_complete,
+    matches_none,
+    why_no_match,
+    why_nothing_is_indexed,
+)
 from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.query import understand
 from sidecar.engine.search.rank.index_columns import columns_of
@@ -85,7 +91,9 @@ def why_nothing_similar(collection: Collection, closest: float | None) -> str:
 
 def why_no_docs(snapshot: SearchedSnapshot) -> str:
     """Returns the reason why no documentation is indexed."""
-    rules = Counter(skip.decision.rule for skip in read_skips(snapshot.connection))
+    skips = read_skips(snapshot.connection)
+    rules = Counter(skip.decision.rule for skip in skips)
+    limit = next((skip.decision.detail for skip in skips if skip.decision.rule is Rule.NOT_IN_PATTERNS), None)
     off, beyond = rules[Rule.DOCS_OFF], rules[Rule.TOO_MANY]
     if off:
         verb = "is" if off == 1 else "are"
@@ -93,14 +101,19 @@ def why_no_docs(snapshot: SearchedSnapshot) -> str:
         return f"The setting indexDocs is false: {files} {verb} left out."
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
-    known = count(len(snapshot.paths), "indexed file")
+    if limit is not None:
+        return f"{limit[:1].upper()}{limit[1:]}."
+    number = len(snapshot.paths)
     if beyond:
         verb = "is" if beyond == 1 else "are"
+        none = "The only indexed file is no documentation"
+        if number > 1:
+            none = f"None of the {count(number, 'indexed file')} is documentation"
         return (
-            f"None of the {known} is documentation; {count(beyond, 'file')} {verb} beyond the setting maxFiles, which"
+            f"{none}; {count(beyond, 'file')} {verb} beyond the setting maxFiles, which"
             " keeps code first. Raise maxFiles to index them too."
         )
-    return f"The setting docPatterns matches none of the {known}."
+    return f"The setting docPatterns {matches_none(1, number, '')}."
 
 
 # ---------------------------------------------------------------- the causes, in the order in which they are examined
@@ -183,15 +196,18 @@ def _why_not_together(snapshot: SearchedSnapshot, request: SearchRequest) -> str
     columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
     if allowed_chunks(snapshot, columns, request).any():
         return ""
-    bare = replace(request, paths=(), languages=(), kinds=())
+    bare = replace(request, paths=(), languages=(), kinds=(), exact=())
     alone = {
         "paths": replace(bare, paths=request.paths),
         "languages": replace(bare, languages=request.languages),
         "kinds": replace(bare, kinds=request.kinds),
+        **{f"the text {shown.quoted(text)}": replace(bare, exact=(text,)) for text in request.exact},
     }
-    counts = ", ".join(
-        f"{name} {int(allowed_chunks(snapshot, columns, one).sum()):,}" for name, one in alone.items() if one != bare
-    )
+    passing = {name: int(allowed_chunks(snapshot, columns, one).sum()) for name, one in alone.items() if one != bare}
+    absent = [text for text in request.exact if not passing[f"the text {shown.quoted(text)}"]]
+    if absent:
+        return f"No indexed {_CALLED[request.collection]} contains the text {shown.quoted(absent[0])}."
+    counts = ", ".join(f"{name} {number:,}" for name, number in passing.items())
     return (
         f"No passage passes all filters at once. Of {int(columns.in_collection.sum()):,} passages, each alone lets"
         f" through: {counts}."

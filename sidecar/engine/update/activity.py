@@ -56,6 +56,10 @@ class Activity:
         finally:
             self.kind = ""
 
+    def succeeded(self) -> None:
+        """Forgets the failure of an earlier job: a pass over the whole workspace has succeeded since."""
+        self.failure = ""
+
     def reporting(self, progress: Progress) -> Progress:
         """Wraps a progress callback so that status also sees the progress."""
 

@@ -121,6 +121,7 @@ class Builder:
                     if stop is not None:
                         with self._index.announcing("update"):
                             self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
+                        self._activity.succeeded()
                         return pending
             known = Pending(pending.paths, pending.rescan - {EVERYTHING})
             if known:

@@ -146,7 +146,8 @@ def coverage_notice(coverage: Coverage) -> str:
     reasons = ", ".join(_SAYS[reason](missing) for reason, missing in coverage.missing)
     limits = [setting for setting, _ in coverage.missing if setting in ("maxFiles", "maxFileSize")]
     remedy = f" Raise {' and '.join(limits)} to index them too." if limits else ""
-    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} are indexed: {reasons}.{remedy}{ended}"
+    verb = "is" if coverage.total == 1 else "are"
+    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} {verb} indexed: {reasons}.{remedy}{ended}"
 
 
 def _is(what: str) -> Callable[[int], str]:
@@ -188,7 +189,7 @@ def limit_notice(limit: PatternLimit | None) -> str:
     """Returns one line on the patterns that the index is limited to; empty for an index of the whole workspace."""
     if limit is None:
         return ""
-    return f"Only {limit.summary} is indexed; `create_index` indexes the whole workspace."
+    return f"Only {limit.summary} {limit.verb} indexed; `create_index` indexes the whole workspace."
 
 
 def one_line(*notices: str) -> str:

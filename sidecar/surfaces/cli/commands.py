@@ -107,7 +107,7 @@ def similar(session: CliSession) -> int:
     if session.args.line is not None:
         return _show(session, _call(session))
     if place is None:
-        example = f"sidecar similar {shown.path(session.args.path)}:42"
+        example = f"sidecar similar {shown.path(session.args.path.partition(':')[0])}:42"
         raise InvalidParams(f"sidecar similar needs a line too, for example: {example}")
     path, first, last = place.groups()
     end = int(last) if last else session.args.end_line

@@ -28,7 +28,7 @@ from sidecar.agents.program import Installation, Program, find_program
 from sidecar.agents.record import WriteRecord
 from sidecar.errors import ConfigInvalid, InvalidParams, PermissionDenied
 from sidecar.settings.home import data_home
-from sidecar.surfaces.cli.options import NOT_CONFIRMED
+from sidecar.surfaces.cli.options import NOT_CONFIRMED, did_you_mean
 from sidecar.surfaces.cli.session import CliSession
 from sidecar.tools.lines import ASIDE, BAD, GOOD, PLACE, STRONG, Line
 
@@ -81,7 +81,8 @@ def _agent(name: str | None) -> Agent:
     if name is None:
         raise InvalidParams(f"sidecar install needs an agent: {known}. --list says which are here.")
     if name not in BY_NAME:
-        raise InvalidParams(f"{shown.quoted(name)} is no agent that sidecar knows: {known}.")
+        meant = did_you_mean(name, BY_NAME) or f": {known}."
+        raise InvalidParams(f"{shown.quoted(name)} is no agent that sidecar knows{meant}")
     return BY_NAME[name]
 
 

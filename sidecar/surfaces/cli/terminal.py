@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 _STEP = 10
 _WIDTH = 40
+_COLUMNS = 80
 _BAR = "{bar:40} {percentage:3.0f} % {remaining} {desc}"
 
 
@@ -135,7 +136,16 @@ class ProgressBar:
 def _bar(stream: TextIO) -> tqdm[Never]:
     from tqdm import tqdm
 
-    return tqdm(file=stream, leave=False, dynamic_ncols=True, bar_format=_BAR)
+    known = _knows_its_width(stream)
+    return tqdm(file=stream, leave=False, dynamic_ncols=known, ncols=None if known else _COLUMNS, bar_format=_BAR)
+
+
+def _knows_its_width(stream: TextIO) -> bool:
+    """Whether the terminal has a width. Some that programs make have none, and a bar of no width is invisible."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError):
+        return False
 
 
 class Asker:
@@ -199,9 +209,13 @@ class Asker:
             self._open = False
 
     def _ask(self, *lines: str) -> Answer:
-        with self._interruptible():
-            self._show(*lines)
-            return self._read()
+        try:
+            with self._interruptible():
+                self._show(*lines)
+                return self._read()
+        except KeyboardInterrupt:
+            self._stderr.write("\n")
+            raise Cancelled("Nothing has changed.") from None
 
     def _show(self, *lines: str) -> None:
         """Writes the lines without a last line break, because the answer is typed at the end of the last line."""
