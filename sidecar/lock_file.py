@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from sidecar.errors import disk_error, without_locks
-from sidecar.small_files import remove, what_else
+from sidecar.small_files import A_FOLDER, remove, what_else
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _LOCKED_BYTE = 1 << 30  # far after the text, because Windows forbids reading a locked byte
@@ -83,9 +83,9 @@ class LockFile:
             os.close(fd)
 
     def _open(self) -> int:
-        """Opens the file. What else is at its path, which cannot be a lock, is removed first."""
+        """Opens the file. What else is at its path, which cannot be a lock, is removed first, except for a folder."""
         try:
-            if what_else(self.path, follow_links=False):
+            if what_else(self.path, follow_links=False) not in ("", A_FOLDER):
                 remove(self.path)
             return os.open(self.path, _FLAGS, 0o600)
         except OSError as error:

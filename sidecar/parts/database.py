@@ -99,7 +99,7 @@ def open_file(path: Path, way: str = "mode=rwc", timeout: float = 30) -> sqlite3
 
     SQLite opens whatever is there: it would read a pipe or a device for ever, and follow a link to nothing.
     """
-    for ending in _FILES:
+    for ending in _FILES[:1] if "immutable" in way else _FILES:  # SQLite then opens no journal
         if kind := what_else(f"{path}{ending}"):
             raise sqlite3.DatabaseError(f"{path.name}{ending} is {kind}" if ending else f"it is {kind}")
     return sqlite3.connect(

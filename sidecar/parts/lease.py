@@ -21,7 +21,7 @@ from sidecar import shown
 from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
 from sidecar.processes import is_running
-from sidecar.small_files import read_small_file
+from sidecar.small_files import read_small_file, remove
 
 DAEMON_COMMAND = "sidecar daemon"
 _POLL_S = 0.05
@@ -118,6 +118,8 @@ class Lease:
         """Takes the lock unless another process, or another `Lease`, holds it."""
         try:
             self._file.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._file.path.is_dir():
+                remove(self._file.path)  # a folder of this name is not a lock
         except OSError as error:
             raise disk_error(error, self._file.path) from error
         if not self._file.take():

@@ -173,6 +173,11 @@ def grown(path: Path) -> None:
     os.truncate(path, 2_000_000)
 
 
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def halved(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
@@ -192,6 +197,8 @@ def scrambled(path: Path) -> None:
         ("index_metadata.pickle", halved, False),
         ("chroma.sqlite3", Path.unlink, True),
         ("chroma.sqlite3", scrambled, False),
+        ("chroma.sqlite3", piped, True),
+        ("header.bin", piped, True),
     ],
 )
 def test_torn_files_are_detected_at_open(

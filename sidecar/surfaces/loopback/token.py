@@ -10,7 +10,7 @@ from pathlib import Path
 from sidecar import shown
 from sidecar.errors import ConfigInvalid, PermissionDenied
 from sidecar.settings.home import data_home
-from sidecar.small_files import TooLarge, read_small_file
+from sidecar.small_files import open_to_read
 
 MIN_CHARACTERS = 16
 """Shorter tokens are refused."""
@@ -57,9 +57,9 @@ def named(path: Path) -> TokenFile:
             raise PermissionDenied(
                 f"Others can read the token file {shown.place(path)}; run: chmod 600 {shown.place(path)}"
             )
-        token = (read_small_file(path, MAX_BYTES) or b"").decode("ascii").strip()
-    except TooLarge:
-        token = ""
+        with open_to_read(path) as file:
+            content = file.read(MAX_BYTES + 1)
+        token = content.decode("ascii").strip() if len(content) <= MAX_BYTES else ""
     except OSError as error:
         raise PermissionDenied(f"The token file {shown.place(path)} cannot be used: {shown.reason(error)}.") from error
     except UnicodeDecodeError:
