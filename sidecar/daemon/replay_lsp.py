@@ -108,7 +108,7 @@ class LspReplay(Replay):
             self._open_progress.pop(repr(token), None)
 
     def initialized(self, result: Any) -> None:
-        """Notes the unit in which the daemon counts columns: UTF-16, unless the result of `initialize` names another."""
+        """Notes the unit in which the daemon counts columns: UTF-16, unless `result` names another."""
         capabilities = result.get("capabilities") if isinstance(result, dict) else None
         encoding = capabilities.get("positionEncoding") if isinstance(capabilities, dict) else None
         self._encoding = encoding if encoding in ("utf-8", "utf-16", "utf-32") else "utf-16"

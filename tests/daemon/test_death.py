@@ -102,7 +102,7 @@ def test_a_search_whose_daemon_dies_of_a_cut_off_memory_file_is_answered_all_the
 def test_a_build_that_dies_with_the_daemon_is_told_to_be_retried_and_then_is_done(
     data_folder: DataFolder, tmp_path: Path
 ) -> None:
-    work = write_workspace(tmp_path / "large", 1500)
+    work = write_workspace(tmp_path / "large", 600)
     with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         asked = editor.send_request("sidecar/createIndex", {})
@@ -117,7 +117,7 @@ def test_a_build_that_dies_with_the_daemon_is_told_to_be_retried_and_then_is_don
         assert eventually(lambda: begun == ended(editor))
         outcome = editor.request("sidecar/reindexProject", {})
         assert outcome["status"] == "reindexed"
-        assert first_path(editor, "convert_unit_1234") == "unit1234.py"
+        assert first_path(editor, "convert_unit_567") == "unit567.py"
         assert editor.stop() == 0
 
 
@@ -128,7 +128,7 @@ def ended(editor: LspClient) -> set[Any]:
 async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_retry(
     data_folder: DataFolder, tmp_path: Path
 ) -> None:
-    work = write_workspace(tmp_path / "large", 1500)
+    work = write_workspace(tmp_path / "large", 600)
     begun = asyncio.Event()
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -142,8 +142,8 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
             await building
         again = await agent.call_tool("reindex_project", {})
         assert not again.is_error
-        found = await agent.call_tool("search_code", {"query": "convert_unit_777"})
-        assert found.structured_content["results"][0]["path"] == "unit777.py"
+        found = await agent.call_tool("search_code", {"query": "convert_unit_567"})
+        assert found.structured_content["results"][0]["path"] == "unit567.py"
 
 
 @pytest.mark.usefixtures("indexed")
@@ -247,7 +247,7 @@ async def test_the_daemon_survives_a_client_and_forgets_it(data_folder: DataFold
 
 
 def test_a_client_that_dies_in_mid_call_leaves_nothing_running(data_folder: DataFolder, tmp_path: Path) -> None:
-    work = write_workspace(tmp_path / "large", 1500)
+    work = write_workspace(tmp_path / "large", 600)
     with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         editor.send_request("sidecar/createIndex", {})

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sidecar.engine.search.rank.features import FEATURES
 
@@ -55,7 +57,14 @@ def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
 def _hash_of_code() -> str:
     folder = Path(__file__).parents[2]
     trees = (_what_runs(ast.parse(folder.joinpath(name).read_text("utf-8"))) for name in _SOURCES)
-    return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(map(_dump, trees)).encode()).hexdigest()[:16]
+
+
+def _dump(tree: ast.AST) -> str:
+    """Returns the text of a syntax tree as Python 3.11 writes it: later versions have one more field, and leave empty
+    lists out."""
+    empty: dict[str, Any] = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+    return ast.dump(tree, **empty).replace(", type_params=[]", "")
 
 
 def _what_runs(tree: ast.Module) -> ast.Module:
