@@ -55,8 +55,27 @@ async function indexHere(sidecar: Sidecar, builds: Builds, given: unknown): Prom
   if (folder === undefined) return;
   const uri = folder.uri.toString();
   await builds.end(uri);
+  await untilIdle(sidecar, uri);
   await build(sidecar, builds, "here", uri);
 }
+
+/** A job that was cancelled ends some time after its call has, and until then another one is refused. */
+function untilIdle(sidecar: Sidecar, folder: string): Promise<void> {
+  if (sidecar.statuses.get(folder)?.status !== "indexing") return Promise.resolve();
+  return new Promise((done) => {
+    const idle = (): void => {
+      clearTimeout(timer);
+      listener.dispose();
+      done();
+    };
+    const timer = setTimeout(idle, PATIENCE_MS);
+    const listener = sidecar.onStatus(({ uri, status }) => {
+      if (vscode.Uri.parse(uri).toString() === folder && status !== "indexing") idle();
+    });
+  });
+}
+
+const PATIENCE_MS = 30_000;
 
 type Deed = "create" | "here" | "reindex";
 const METHODS = {

@@ -18,8 +18,8 @@ export class Snapshots implements vscode.Disposable {
       sidecar.onStatus(({ uri, status, totalFiles }) => {
         const folder = vscode.Uri.parse(uri).toString();
         if (status === "not_found") void this.look(folder);
-        // While it is being downloaded, there is no index yet.
-        else if (status !== "indexing" || totalFiles !== undefined) this.forget(folder);
+        // While it is being downloaded, the index has no file yet.
+        else if (status !== "indexing" || (totalFiles ?? 0) > 0) this.forget(folder);
       }),
       // When the sidecar runs again, another source may be set.
       sidecar.onDidChangeState((state) => {

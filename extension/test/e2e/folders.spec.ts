@@ -1,5 +1,5 @@
 // Several folders in one window, one folder in each of several windows, a folder without git, and no folder at all.
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "@playwright/test";
 import { expect, test, Window } from "./test";
@@ -35,6 +35,45 @@ test("each folder has its MCP server, one search covers them all", async ({ wind
   await expect(window.rows.filter({ hasText: "uvicorn" }).first()).toBeVisible();
   await expect(window.rows.filter({ hasText: "starlette" }).first()).toBeVisible();
   await window.picture("folders");
+});
+
+test("a folder that is taken out of the workspace file is searched no more, until it is back", async ({ window }) => {
+  const file = join(window.editor.root, "both.code-workspace");
+  const both = readFileSync(file, "utf8");
+  writeFileSync(file, JSON.stringify({ folders: [{ path: "starlette" }] }));
+  await expect(window.page.locator(".explorer-folders-view")).not.toContainText("uvicorn");
+  await window.search(QUESTION);
+  await expect(window.rows.filter({ hasText: "starlette" }).first()).toBeVisible();
+  await expect(window.rows.filter({ hasText: "uvicorn/" })).toHaveCount(0);
+  await window.openList("MCP: List Servers");
+  await expect(window.rows.filter({ hasText: "Sidecar" })).toHaveCount(1);
+  await window.page.keyboard.press("Escape");
+  writeFileSync(file, both);
+  await expect(async () => {
+    await window.search(QUESTION);
+    await expect(window.rows.filter({ hasText: "uvicorn" }).first()).toBeVisible({ timeout: 5000 });
+  }).toPass();
+});
+
+test("a folder that is added makes a workspace without a name, and one search covers both", async ({
+  window,
+  browser,
+}) => {
+  const one = await inWindow(window, browser, "starlette");
+  await one.command("Workspaces: Add Folder to Workspace...");
+  await expect(one.title).toContainText("Add Folder to Workspace");
+  await one.input.fill(join(window.editor.root, "uvicorn"));
+  await expect(async () => {
+    await one.page.keyboard.press("Enter");
+    await expect(one.input).toBeHidden({ timeout: 5000 });
+  }).toPass();
+  await expect(one.page.locator(".explorer-folders-view")).toContainText("uvicorn");
+  await expect(async () => {
+    await one.search(QUESTION);
+    await expect(one.rows.filter({ hasText: "uvicorn" }).first()).toBeVisible({ timeout: 5000 });
+    await expect(one.rows.filter({ hasText: "starlette" }).first()).toBeVisible({ timeout: 5000 });
+  }).toPass();
+  await one.page.close();
 });
 
 test("two windows on two folders share one process, and neither sees or loses what is the other's", async ({

@@ -1,7 +1,7 @@
 // The offer to use a team's snapshot of its main branch from a server, and what is shown about an index made from one.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { expect, test, type Window } from "./test";
@@ -14,6 +14,8 @@ test.use({ editorOptions: { indexed: false } });
 let server: Server;
 /** The requests that the server got, each by the last part of its address. */
 let asked: string[] = [];
+/** Whether the snapshot is sent so slowly that a user has time to change their mind. */
+let isSlow = false;
 /** The settings that the previous test has left. */
 let inForce = "";
 
@@ -25,12 +27,26 @@ test.beforeAll(async ({ editor }) => {
   server = createServer(({ url = "" }, response) => {
     asked.push(basename(url));
     const file = join(editor.root, "shelf", basename(url));
-    response.writeHead(existsSync(file) ? 200 : 404).end(existsSync(file) ? readFileSync(file) : "");
+    if (!existsSync(file)) return void response.writeHead(404).end();
+    const content = readFileSync(file);
+    response.writeHead(200, { "content-length": content.length });
+    if (isSlow && file.endsWith(".zst")) trickle(response, content);
+    else response.end(content);
   });
   await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
 });
 
-test.afterAll(() => void server.close());
+test.afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** A little more than the slowest pace that is accepted. */
+function trickle(response: ServerResponse, content: Buffer): void {
+  let sent = 0;
+  const timer = setInterval(() => response.write(content.subarray(sent, (sent += 6000))), 250);
+  response.on("close", () => clearInterval(timer));
+}
 
 /** Sets the source as a user would. The offer appears when the folder is next opened. */
 async function setSource(window: Window, settings: Record<string, unknown> = {}): Promise<void> {
@@ -105,5 +121,30 @@ test("a snapshot is offered with branch, age and size, one click takes it, and p
   await window.command("Sidecar: Show Index Status");
   await expect(window.webview().getByText(/Started from: snapshot of commit/)).toContainText("made 2 h ago at http");
   await window.picture("snapshot-page");
+  await window.searchSays("count the herons", "heron.py");
+});
+
+test("Index Here Instead, clicked while the snapshot is on its way, ends the download and reads the folder", async ({
+  window,
+}) => {
+  if (!existsSync(shelf(window))) makeSnapshot(window);
+  const indexes = join(window.editor.root, "home/indexes");
+  if (existsSync(indexes)) for (const name of readdirSync(indexes)) rmSync(join(indexes, name), { recursive: true });
+  isSlow = true;
+  await setSource(window, { "sidecar.offline": false });
+  await window.notice(/"main" was indexed 2 h ago/);
+  await window.command("Sidecar: Show Index Status");
+  const here = window.webview().getByRole("link", { name: "Index Here Instead" });
+  await expect(here).toBeVisible();
+  await window.command("Sidecar: Create Index");
+  await expect.poll(() => asked.filter((name) => name.endsWith(".zst"))).toHaveLength(1);
+  await expect(window.webview().getByRole("link", { name: "Cancel" })).toBeVisible();
+  await window.picture("snapshot-download");
+  await here.click();
+  await window.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
+  isSlow = false;
+  await expect(window.notices.filter({ hasText: /tarted from|[Cc]ancel|[Ff]ailed/ })).toHaveCount(0);
+  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible({ timeout: INDEXING_MS });
+  await expect(window.webview().getByText("Started from")).toHaveCount(0);
   await window.searchSays("count the herons", "heron.py");
 });
