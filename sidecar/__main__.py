@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sidecar.tools.service import Service
 
 
-_SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.001
 """A fifth of Python's default, so that threads that answer clients wait less for threads that compute."""
 
 
@@ -29,7 +29,7 @@ def main(version: str = __version__, command: Sequence[str] = ()) -> int:
     Tests pass `version`, and `command`, the command that starts the daemon.
     """
     ready()
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     daemon = partial(_daemon, version, command) if hasattr(os, "fork") else None
     return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio, _serve, daemon))
 

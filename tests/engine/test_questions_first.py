@@ -103,16 +103,14 @@ def test_a_file_saved_in_a_large_workspace_is_found_once_the_watcher_is_running(
     project.prepares_here = project.watcher = True
     workspace = project.open(in_time=2)
     index(workspace)
-    until(lambda: workspace.live_update.watching)
-    until(lambda: not workspace.status().pending_files)
+    until(lambda: workspace.live_update.watching and not workspace.live_update.shortfall().looks_over)
     for number in range(3):
         project.write("src/cookies.py", f"def saved_just_now_{number}():\n    return 1\n")
         assert find(workspace, f"saved_just_now_{number}")[0] == "src/cookies.py"
     workspace.close()
     again = project.open(in_time=2)
     find(again, "set cookie")
-    until(lambda: again.live_update.watching)
-    until(lambda: not again.status().pending_files)
+    until(lambda: again.live_update.watching and not again.live_update.shortfall().looks_over)
     for number in range(3):
         project.write("src/cookies.py", f"def saved_later_{number}():\n    return 1\n")
         assert find(again, f"saved_later_{number}")[0] == "src/cookies.py"

@@ -123,6 +123,10 @@ class ChangeApplier:
         elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # EVERYTHING is noted at each start
             self._target.remember(known.names())
 
+    def note_everything(self) -> None:
+        """Notes that anything may have changed, like `add`, but does not announce it."""
+        self._take_in((), [EVERYTHING])
+
     def note(self, changes: Changes) -> None:
         """Notes changes that a watcher has reported, like `add`, but does not announce them. With the strategy git,
         changed files wait for the next commit, unless it is unknown which files have changed."""

@@ -252,13 +252,13 @@ class LiveUpdate:
                 return
             watcher = self._files.watcher()
             watcher.start()
-            # Covers changes before it was running, because searches rely on the watcher from now on.
-            self._queue.note(Pending(rescan={EVERYTHING}))
+            # Covers changes before it was running, because searches rely on the watcher from now on. Nobody may see a
+            # watcher before this is known.
+            applier.note_everything()
             before, self._watcher = self._watcher, watcher
             applier.follow(watcher, partial(self._answer_soon, applier))
         if before is not None:
             before.stop()
-        applier.add(rescan=[EVERYTHING])
 
     def consider_upgrade(self) -> None:
         """Starts a model upgrade if one is due and this process has been running long enough. Cheap."""
