@@ -155,7 +155,7 @@ def test_a_folder_of_snapshots_in_the_workspace_is_none_of_its_text(team: Team) 
     index(workspace)
     before, seen = image(workspace), list[BuildReport]()
 
-    def look(done: int, of: int, said: str) -> None:
+    def look(done: int, total: int, message: str) -> None:
         seen.append(index(workspace))
 
     workspace.make_snapshot(SnapshotRequest(shelf), look, never_cancelled)
