@@ -17,6 +17,7 @@ from sidecar.surfaces.http.app import make_app
 from sidecar.tools.registry import tools_of
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
+from tests.patience import PATIENCE_S
 
 Message = MutableMapping[str, Any]
 
@@ -83,7 +84,7 @@ async def test_a_tool_that_only_reads_and_does_not_answer_is_504_and_is_cancelle
         make_app(service, "/fake/workspace", reading_seconds=0.05), "/tools/search_code", b'{"query": "x"}'
     )
     assert (status, body["code"]) == (504, "TIMEOUT")
-    assert await asyncio.to_thread(workspace.cancelled.wait, 30)
+    assert await asyncio.to_thread(workspace.cancelled.wait, PATIENCE_S)
     service.close()
 
 
