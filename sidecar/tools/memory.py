@@ -224,6 +224,10 @@ class ListResult(SnakeResult):
         elif total > len(self.data.memories):
             yield f"{len(self.data.memories):,} of {shown.count(total, 'memory', 'memories')}."
 
+    def remark(self) -> str:
+        """Returns the notice; empty if there is none."""
+        return self.data.notice or ""
+
 
 class FoundMemory(SnakeResult):
     """A memory that was found. `relevance` is 0-1, higher for a better match; `score` is the same number."""

@@ -142,7 +142,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if at < len(words) and words[at] not in COMMANDS and not asks_for_help:
         if {"-h", "--help"}.isdisjoint(words[at:]) or not (inner := _commands_below(words[at])):
             raise _no_command(words[at:])
-        print(_help_of_group(words[at], inner))
+        print(shown.visible(_help_of_group(words[at], inner)))
         raise SystemExit(0)
     args, unknown = parser.parse_known_args(words)
     if unknown:
