@@ -1,4 +1,5 @@
 // Questions of other programs to the user of the editor: never answered by accident, closed once they are void.
+import type { Browser } from "@playwright/test";
 import { Agent } from "./mcpClient";
 import { expect, test, Window } from "./test";
 
@@ -16,6 +17,15 @@ async function isGone(window: Window): Promise<void> {
   await window.page.keyboard.press("Control+Alt+Shift+9");
   await expect(window.question(ASKED)).toHaveCount(0);
   await window.page.keyboard.press("Escape");
+}
+
+/** Opens a second window on the same folder. */
+async function openAnother(window: Window, browser: Browser): Promise<Window> {
+  const started = window.timesStarted();
+  const other = new Window(await browser.newPage({ viewport: { width: 1280, height: 850 } }), window.editor);
+  await other.open(false);
+  await other.sidecarRuns(started + 1);
+  return other;
 }
 
 test("who is typing when an agent wants to delete the index goes on typing, and deletes nothing", async ({
@@ -88,11 +98,7 @@ test("two keys open the question, and Enter then means Keep", async ({ window })
 });
 
 test("what one window has answered disappears from the other", async ({ window, browser }) => {
-  const started = window.timesStarted();
-  const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });
-  const other = new Window(page, window.editor);
-  await other.open(false);
-  await other.sidecarRuns(started + 1);
+  const other = await openAnother(window, browser);
   const agent = await Agent.start(window.editor, "robot");
   const kept = agent.call("delete_index");
   await expect(window.question(ASKED)).toBeVisible();
@@ -101,7 +107,7 @@ test("what one window has answered disappears from the other", async ({ window, 
   expect(await kept).toMatchObject({ status: "cancelled" });
   await isGone(other);
   await isGone(window);
-  await page.close();
+  await other.page.close();
   await agent.stop();
 });
 
@@ -109,11 +115,7 @@ test("of two windows that answer at the same moment one is heard, and both show 
   window,
   browser,
 }) => {
-  const started = window.timesStarted();
-  const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });
-  const other = new Window(page, window.editor);
-  await other.open(false);
-  await other.sidecarRuns(started + 1);
+  const other = await openAnother(window, browser);
   const agent = await Agent.start(window.editor, "robot");
   const asked = agent.call("delete_index");
   const answer = async (one: Window, link: string): Promise<void> => {
@@ -134,7 +136,7 @@ test("of two windows that answer at the same moment one is heard, and both show 
     await window.answerQuestion(/create .*search index/i, "Create index");
     await created;
   }
-  await page.close();
+  await other.page.close();
   await agent.stop();
 });
 
