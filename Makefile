@@ -125,11 +125,13 @@ extension: $(EXTENSION)
 site: $(VENV)/.installed-dev named
 	REPOSITORY="$(REPOSITORY)" $(BIN)/python -m mkdocs build --strict
 
+# The wheels note where the release is, because a model is downloaded from there.
+dist release-dry-run: export SIDECAR_REPOSITORY = $(REPOSITORY)
 dist: $(VENV)/.installed-dev $(if $(filter no,$(VSIX)),,named $(EXTENSION))
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist .
 ifneq ($(VSIX),no)
-	REPOSITORY="$(REPOSITORY)" scripts/dev/build-extension vsix
+	REPOSITORY="$(REPOSITORY)" scripts/dev/build-extension
 	cp $(EXTENSION) dist/
 endif
 	$(BIN)/python scripts/dev/prepare-release sums dist

@@ -22,15 +22,14 @@ def install(site: Path, models: list[dict[str, Any]]) -> Path:
     shutil.copytree(Path(sidecar.__file__).parent, site / "sidecar", ignore=shutil.ignore_patterns("__pycache__"))
     packed = site / "sidecar" / "_models"
     packed.mkdir()
-    for path in models_folder().iterdir():
-        (packed / path.name).symlink_to(path)
-    (packed / "published.json").unlink()
+    for name in ("catalog.json", "static-code-256"):
+        (packed / name).symlink_to(models_folder() / name)
     (packed / "published.json").write_text(json.dumps({"models": models}), "utf-8")
     return site
 
 
 def serve_minilm(folder: Path) -> dict[str, Any]:
-    """Lays out the shipped MiniLM as on the hub. Returns its entry, pinned to a commit."""
+    """Lays out our MiniLM as on the hub. Returns its entry, pinned to a commit."""
     files = {}
     entry: dict[str, Any]
     for name, path in PATHS.items():

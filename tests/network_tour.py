@@ -52,6 +52,14 @@ def counters() -> dict[str, int]:
     return {name: found[name] for names in COUNTED.values() for name in names if name in found}
 
 
+def copy_our_transformer(home: Path) -> None:
+    """Puts the files of this checkout where a download puts them: an installed package has none."""
+    ours, folder = Path(__file__).parents[1] / "models/minilm-code", home / "models/minilm-code-int8"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("int8.onnx", "weights.bin", "tokenizer.json"):
+        shutil.copyfile(ours / name, folder / name)
+
+
 class Tour:
     def __init__(self, python: str, work: Path, more: tuple[str, ...]) -> None:
         self._command = [python, "-P", "-m", "sidecar"]
@@ -88,6 +96,7 @@ class Tour:
         self.run("index", "--model", "bge-small-en-v1.5", status=7, said="sidecar models download bge-small-en-v1.5")
         self.run("search", "a", "-m", "vector", "--model", "no-such-model", status=7)
         self.run("delete", "--yes")
+        copy_our_transformer(Path(os.environ["SIDECAR_HOME"]))
         self.run("index", "--model", "minilm-code-int8")
 
     def doors(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.parts.embed.catalog import resolve_model
+from sidecar.engine.models.loader import resolve_model
 from sidecar.settings.load import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]

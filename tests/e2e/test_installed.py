@@ -99,10 +99,10 @@ def take_tour(python: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     tour.serve()
 
 
-def test_what_is_imported_has_at_most_375_mb_and_lean_at_most_300(exact: Installed) -> None:
+def test_what_is_imported_has_at_most_355_mb_and_lean_at_most_280(exact: Installed) -> None:
     weight = megabytes(exact.folder)
-    assert exact.whole <= 375
-    assert weight <= 300
+    assert exact.whole <= 355
+    assert weight <= 280
     says = json.loads((ROOT / "extension" / "environment.json").read_text("utf-8"))["installed"]
     assert abs(weight - says) <= 20, f"the extension says {says} MB before it installs {weight:.0f}"
 

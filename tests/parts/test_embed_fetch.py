@@ -85,6 +85,16 @@ def test_a_pinned_model_is_downloaded_checked_and_runs(hub: Hub, tmp_path: Path)
     embedder.close()
 
 
+def test_a_model_of_a_release_is_asked_for_at_the_address_of_that_release_alone(hub: Hub, tmp_path: Path) -> None:
+    """There the files are side by side. The hub, or a mirror, is not asked."""
+    released = published(released=True, address=f"{hub.source}/{REPOSITORY}/resolve/{COMMIT}/onnx")
+    pinned = replace(released.files["model.onnx"], path="model.onnx")
+    one = replace(released, files={"model.onnx": pinned})
+    folder = fetch_model(one, tmp_path, "https://hub.invalid", no_progress)
+    assert hub.requests()[0]["path"] == f"/{REPOSITORY}/resolve/{COMMIT}/onnx/model.onnx"
+    assert (folder / "model.onnx").read_bytes() == (STATIC / "model.onnx").read_bytes()
+
+
 def files_of(model: Published, downloads: Path) -> ModelFiles:
     return Shelf(downloads).downloaded(model)
 

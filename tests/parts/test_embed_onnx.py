@@ -15,10 +15,12 @@ import pytest
 
 from sidecar.errors import ModelLoadFailed
 from sidecar.model.terms import Embedder
-from sidecar.parts.embed.catalog import ModelFiles, models_folder, resolve_model
+from sidecar.parts.embed.catalog import ModelFiles, models_folder
 from sidecar.parts.embed.onnx import OnnxEmbedder
+from sidecar.parts.embed.published import Shelf
 
 STATIC, MINILM, HALF = "static-code-256", "minilm-code-int8", "minilm-code-fp16"
+resolve_model = Shelf(None).resolve
 CODE = [
     "def retry_request(self, attempts):\n    delay = 2 ** attempts\n    sleep(delay)\n    return self.send()",
     "class CookieJar:\n    def set_cookie(self, cookie):\n        self._cookies[cookie.domain] = cookie",
@@ -279,7 +281,7 @@ def test_models_over_the_same_weights_are_different_models(minilm: OnnxEmbedder,
 @pytest.mark.process
 def test_nothing_is_printed_to_stdout_by_loading_and_running() -> None:
     script = (
-        "from sidecar.parts.embed.catalog import resolve_model\n"
+        "from sidecar.engine.models.loader import resolve_model\n"
         "from sidecar.parts.embed.onnx import OnnxEmbedder\n"
         "for device in ('auto', 'cuda'):\n"
         "    for name in ('static-code-256', 'minilm-code-int8', 'minilm-code-fp16'):\n"

@@ -31,15 +31,18 @@ def test_every_published_model_names_its_commit_files_pooling_and_licence() -> N
     assert not set(ids) & {entry.id for entry in load_catalog().models}
     for model in models:
         entry = model.entry
-        assert {"model.onnx", "tokenizer.json"} <= set(model.files)
+        assert {entry.graph, "tokenizer.json"} <= set(model.files)
         assert entry.kind == "transformer"
         assert entry.pooling
         assert entry.licence
         assert entry.dimension > 0
         assert entry.max_tokens > 0
         assert model.entry.about
-        assert model.repository in entry.source
+        assert model.released or model.repository in entry.source
         # A branch may move: then the hub has to state the hashes, and the lock remembers them.
+        if model.released:
+            assert all(file.sha256 and file.size for file in model.files.values())
+            continue
         assert COMMIT.fullmatch(model.revision) or not any(file.sha256 for file in model.files.values())
 
 
@@ -81,8 +84,70 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path, name: str, m
 def test_what_ships_and_folders_are_found_as_before(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     assert shelf.resolve().entry.id == "static-code-256"
-    assert shelf.resolve("minilm-code-int8").entry.id == "minilm-code-int8"
     assert shelf.resolve(str(models_folder() / "static-code-256")).folder == models_folder() / "static-code-256"
+
+
+OURS = ("minilm-code-int8", "minilm-code-fp16")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_checkout_has_the_files_of_our_own_transformer(name: str) -> None:
+    shelf = Shelf(None)
+    model = shelf.find(name)
+    assert model is not None
+    files = shelf.resolve(name)
+    assert files.folder == models_folder() / "minilm-code"
+    assert files.verify().startswith(f"{name}@")
+    assert model.size == sum((files.folder / file).stat().st_size for file in model.files)
+    assert (files.folder / "MODEL_CARD.md").is_file()
+
+
+def test_both_graphs_of_our_transformer_ask_a_release_for_the_same_file_of_weights() -> None:
+    paths = [{file.path for file in model.files.values()} for model in Shelf(None).published if model.released]
+    assert len(paths) == len(OURS)
+    assert paths[0] & paths[1] == {"minilm-code-weights.bin", "minilm-code-tokenizer.json"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_without_a_checkout_one_sentence_says_that_it_no_longer_ships_and_how_to_get_it(
+    tmp_path: Path, name: str
+) -> None:
+    shelf = Shelf(tmp_path / "downloads", package(tmp_path))
+    assert not any(shelf.is_here(model) for model in shelf.published)
+    with pytest.raises(ModelLoadFailed) as raised:
+        shelf.resolve(name)
+    assert raised.value.detail.startswith(
+        f"Model {name} is not on this machine: it no longer ships with sidecar. "
+        f"Download it with: sidecar models download {name} (2"
+    )
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_files_of_ours_that_somebody_has_copied_are_the_model_with_the_same_id(tmp_path: Path, name: str) -> None:
+    shelf = Shelf(tmp_path / "downloads", package(tmp_path))
+    model = shelf.find(name)
+    assert model is not None
+    folder = tmp_path / "downloads" / name
+    folder.mkdir(parents=True)
+    *first, last = model.files
+    for file in first:
+        shutil.copyfile(models_folder() / "minilm-code" / file, folder / file)
+    assert not shelf.is_here(model)
+    shutil.copyfile(models_folder() / "minilm-code" / last, folder / last)
+    assert shelf.is_here(model)
+    assert shelf.resolve(name).verify() == Shelf(None).resolve(name).verify()
+    (folder / last).write_bytes(b"other")
+    with pytest.raises(ModelLoadFailed, match=f"is not the file of model {name}.*sidecar models download {name}"):
+        shelf.resolve(name).verify()
+
+
+def package(folder: Path) -> Path:
+    """Returns a folder of models as a wheel has it."""
+    packed = folder / "_models"
+    packed.mkdir()
+    for name in ("catalog.json", "published.json"):
+        shutil.copyfile(models_folder() / name, packed / name)
+    return packed
 
 
 @pytest.mark.parametrize("lock", ["{", "[]", '{"repository": "a/b", "revision": "main"}'])

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from scripts.suffixless import load_script
+from sidecar.parts.embed.published import Shelf
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "scripts/dev/prepare-release"
@@ -183,9 +184,64 @@ def test_wheels_are_compared_by_their_files_and_not_by_when_they_were_packed(tmp
 
 def test_what_is_not_the_repositorys_is_seen_in_a_source_archive(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as packed:
-        for name in ("PKG-INFO", "build/_commit", "sidecar/a.py", "extension/bundled/a.whl"):
+        for name in ("PKG-INFO", "build/_commit", "build/_released_at", "sidecar/a.py", "extension/bundled/a.whl"):
             packed.addfile(tarfile.TarInfo(f"sidecar_search-1.3.0/{name}"))
     assert release.strays(tmp_path / "a.tar.gz", {"sidecar/a.py", "README.md"}) == ["extension/bundled/a.whl"]
+
+
+TABLE = "sidecar/_models/static-code-256/model.onnx"
+AT = "sidecar/_models/released-at"
+
+
+def test_a_wheel_with_another_model_than_the_table_is_refused(tmp_path: Path) -> None:
+    release.check_models(a_zip(tmp_path / "a.whl", {TABLE: "", "sidecar/_models/catalog.json": "", AT: ""}))
+    heavy = a_zip(tmp_path / "b.whl", {TABLE: "", "sidecar/_models/minilm-code/weights.bin": "", AT: ""})
+    with pytest.raises(release.UnfitError, match="models minilm-code, static-code-256 instead of static-code-256"):
+        release.check_models(heavy)
+
+
+def test_a_wheel_that_does_not_know_where_its_models_are_published_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(release.UnfitError, match="REPOSITORY="):
+        release.check_models(a_zip(tmp_path / "a.whl", {TABLE: ""}))
+
+
+def test_the_files_of_our_transformer_are_attached_under_the_names_that_a_download_asks_for(tmp_path: Path) -> None:
+    attached = release.attach_models(ROOT / "models", tmp_path)
+    assert attached == [f"minilm-code-{end}" for end in ("fp16.onnx", "int8.onnx", "tokenizer.json", "weights.bin")]
+    asked = [file for model in Shelf(None).published if model.released for file in model.files.values()]
+    assert {(path.name, path.stat().st_size) for path in tmp_path.iterdir()} == {(one.path, one.size) for one in asked}
+
+
+def test_a_file_of_our_transformer_that_the_list_does_not_pin_is_refused(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    (models / "minilm-code").mkdir(parents=True)
+    shutil.copyfile(ROOT / "models/published.json", models / "published.json")
+    with pytest.raises(release.UnfitError, match=r"int8\.onnx is not the file of minilm-code-int8"):
+        release.attach_models(models, tmp_path)
+
+
+def built(folder: Path, **env: str) -> Path:
+    """A wheel of this checkout."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
+    own = {name: value for name, value in os.environ.items() if name != "SIDECAR_REPOSITORY"}
+    subprocess.run([*pip, "--wheel-dir", str(folder), str(ROOT)], env={**own, **env}, check=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("repository", ["", "https://example.org/a/b.git"])
+def test_a_wheel_carries_the_table_alone_and_says_where_its_release_is_if_that_is_known(
+    tmp_path: Path, repository: str
+) -> None:
+    wheel = built(tmp_path, SIDECAR_REPOSITORY=repository)
+    with zipfile.ZipFile(wheel) as packed:
+        models = {name.split("/")[2]: name for name in packed.namelist() if name.startswith("sidecar/_models/")}
+        assert set(models) - {"released-at"} == {"catalog.json", "published.json", "static-code-256"}
+        address = packed.read(AT).decode() if AT in packed.namelist() else ""
+    version = release.own_version(ROOT)
+    assert address == (f"https://example.org/a/b/releases/download/v{version}\n" if repository else "")
+    assert wheel.stat().st_size <= 12e6
 
 
 def test_the_sbom_names_the_version_of_what_it_describes_and_keeps_the_rest() -> None:

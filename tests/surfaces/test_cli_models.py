@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sidecar.parts.embed.catalog import resolve_model
+from sidecar.parts.embed.published import Shelf
+from sidecar.settings.values import DEFAULTS
 from tests import hub as hubs
 from tests.hub import Hub
 from tests.installed import MINILM, command, environment, install, serve_minilm
@@ -20,7 +21,7 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
-WHOLE_KB = resolve_model("minilm-code-int8").entry.size // 1000
+WHOLE_KB = Shelf(None).resolve("minilm-code-int8").entry.size // 1000
 
 
 class Place(NamedTuple):
@@ -54,6 +55,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
     others = [
         {**entry, "id": "minilm-misfit", "dimension": 768},
         {**entry, "id": "minilm-mean", "pooling": "mean"},
+        {**entry, "id": "minilm-ours", "released": True, "folder": "minilm-ours"},
     ]
     site = install(folder / "site", [entry, *others])
     work = folder / "work"
@@ -189,6 +191,53 @@ def test_what_ships_need_not_be_downloaded(place: Place) -> None:
     assert done.returncode == 0
     assert "ships with sidecar" in done.stdout
     assert place.hub.requests() == []
+
+
+OURS = ("models", "download", "minilm-ours")
+DEFAULT = DEFAULTS["modelsSource"]
+
+
+def test_our_own_model_comes_from_the_release_that_the_package_names_unless_a_server_is_set(place: Place) -> None:
+    note = place.site / "sidecar/_models/released-at"
+    note.write_text(f"{place.hub.source}/acme/minilm/resolve/{hubs.COMMIT}\n", "ascii")
+    try:
+        assert place.run(*OURS, "--offline", SIDECAR_MODELS_SOURCE=DEFAULT).returncode == 7
+        assert place.hub.requests() == []
+        assert place.run(*OURS, SIDECAR_MODELS_SOURCE=DEFAULT).returncode == 0
+        asked = [request["path"] for request in place.hub.requests()]
+        assert f"/acme/minilm/resolve/{hubs.COMMIT}/onnx/weights.bin" in asked
+        assert not [path for path in asked if path.startswith("/api")]
+    finally:
+        note.unlink()
+
+
+def test_a_build_that_knows_no_address_says_where_to_copy_the_files_of_our_own_model_to(place: Place) -> None:
+    refused = place.run(*OURS, SIDECAR_MODELS_SOURCE=DEFAULT)
+    assert refused.returncode == 7
+    target = place.home / "models" / "minilm-ours"
+    assert "models/minilm-ours has model.onnx, weights.bin, tokenizer.json: copy them into" in refused.stderr
+    assert f'into "{target}"' in refused.stderr
+    target.mkdir(parents=True)
+    for name in ("weights.bin", "tokenizer.json"):
+        (target / name).symlink_to(MINILM / name)
+    (target / "model.onnx").symlink_to(MINILM / "int8.onnx")
+    assert "is already there, and its files are intact" in place.run(*OURS, SIDECAR_MODELS_SOURCE=DEFAULT).stdout
+
+
+def test_who_used_our_own_model_when_it_shipped_keeps_the_index_and_reads_one_sentence(place: Place) -> None:
+    (place.work / "average.py").write_text("def average(numbers):\n    return sum(numbers) / len(numbers)\n", "utf-8")
+    mine = {"SIDECAR_MODEL": "minilm-ours", "SIDECAR_TWO_STAGE": "false"}
+    assert place.run(*OURS).returncode == 0
+    assert place.run("index", "--yes", **mine).returncode == 0
+    shipped = (place.home / "models" / "minilm-ours").rename(place.home / "aside")
+    found = place.run("search", "average", "--json", **mine)
+    answer = json.loads(found.stdout)
+    assert answer["results"][0]["path"] == "average.py"
+    assert answer["notice"].count("it no longer ships with sidecar. Download it with: sidecar models download") == 1
+    shipped.rename(place.home / "models" / "minilm-ours")
+    again = json.loads(place.run("index", "--yes", "--json", **mine).stdout)
+    assert again["embedded"] == 0
+    assert "notice" not in json.loads(place.run("search", "average", "--json", **mine).stdout)
 
 
 def test_two_downloads_at_once_do_not_mix(place: Place) -> None:

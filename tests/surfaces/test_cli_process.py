@@ -177,11 +177,7 @@ def test_models_lists_what_ships_and_marks_the_one_in_use(home: Path) -> None:
     models = json.loads(run(home, "models", "--json").stdout)["models"]
     assert [model["id"] for model in models if model["inUse"]] == ["static-code-256"]
     assert all(model["dimension"] > 0 and model["licence"] for model in models)
-    assert [model["id"] for model in models if model["state"] == "ships" and model["size"] > 0] == [
-        "static-code-256",
-        "minilm-code-int8",
-        "minilm-code-fp16",
-    ]
+    assert [model["id"] for model in models if model["state"] == "ships" and model["size"] > 0] == ["static-code-256"]
 
 
 def test_a_fault_of_ours_goes_to_the_log_and_not_to_the_terminal(tmp_path: Path) -> None:

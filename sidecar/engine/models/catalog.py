@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from sidecar.engine.models.loader import fetch_model, make_embedder, model_shelf
 from sidecar.errors import InvalidParams, ModelDownloadFailed, ModelLoadFailed
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+from sidecar.settings.values import DEFAULTS
 
 if TYPE_CHECKING:
     from sidecar.parts.embed.catalog import ModelEntry
@@ -82,9 +83,27 @@ class ModelCatalog:
         new = not self._is_whole(found)
         if new:
             self._forbid_offline(found)
-            fetch_model(found, self._home, self._settings.models_source, progress, cancelled)
+            fetch_model(self._found_at(found), self._home, self._settings.models_source, progress, cancelled)
         self._try(found)
         return self._published(found), new
+
+    def _found_at(self, model: Published) -> Published:
+        """Returns the model with the address to ask: its own only if the user has named no server for models. Raises
+        ModelDownloadFailed if neither is known."""
+        if not model.released:
+            return model
+        if self._settings.models_source != DEFAULTS["modelsSource"]:
+            return replace(model, address="")
+        if model.address:
+            return model
+        files = ", ".join(model.files)
+        raise ModelDownloadFailed(
+            f"This build is no release, so it does not know where {model.entry.id} is published. In "
+            f"sidecar's source, models/{model.entry.folder} has {files}: copy them into "
+            f"{shown.place(self._shelf.folder_of(model))}, or name a server that has them in the setting modelsSource "
+            "(docs/models.md).",
+            reason="no address",
+        )
 
     def _is_whole(self, model: Published) -> bool:
         if not self._shelf.is_here(model):
@@ -121,23 +140,20 @@ class ModelCatalog:
         )
 
     def _published(self, model: Published) -> CatalogModel:
-        here = self._shelf.is_here(model)
-        folder = self._shelf.folder_of(model)
+        folder = self._shelf.place_of(model)
         return CatalogModel(
             model.entry,
-            "downloaded" if here else "published",
+            "published" if folder is None else "downloaded",
             self._settings.model == model.entry.id,
-            model.size or _bytes_in(folder if here else None),
+            model.size or _bytes_in(folder),
             model.repository,
             model.revision,
-            str(folder) if here else "",
+            "" if folder is None else str(folder),
             {name: (file.path, file.sha256) for name, file in model.files.items()},
         )
 
 
 def _with_model(settings: Settings, name: str) -> Settings:
-    from dataclasses import replace
-
     return replace(settings, model=name, device="cpu")
 
 

@@ -33,11 +33,12 @@ def fetch_model(
     model: Published, downloads: Path, source: str, progress: Progress, is_cancelled: IsCancelled = lambda: False
 ) -> Path:
     """Downloads and verifies the model's files and returns their folder. `source` is the address of the hub or of a
-    mirror; `progress` counts bytes.
+    mirror, which a model with an address of its own does not need; `progress` counts bytes.
 
     Raises ModelDownloadFailed, DiskFull, PermissionDenied or Cancelled. `downloads` then has no new model, and a later
     attempt continues the download.
     """
+    source = model.address or source
     with _files_translated(downloads), _Hub(source) as hub:
         commit, expected = hub.describe(model)
         staged = downloads / UNFINISHED / f"{model.entry.id}@{commit[:12]}"
@@ -53,7 +54,7 @@ def fetch_model(
                 there = before + done
                 progress(there, total, shown.so_far_in_megabytes(f"Downloading {name}", there, total))
 
-            sums[name] = hub.fetch(hub.address(model.repository, commit, file.path), file, staged / name, report)
+            sums[name] = hub.fetch(hub.address(model, commit, file.path), file, staged / name, report)
             before += file.size
         lock = {"id": model.entry.id, "repository": model.repository, "revision": model.revision, "commit": commit}
         files = {name: {"size": file.size, "sha256": sums[name]} for name, file in expected.items()}
@@ -61,7 +62,7 @@ def fetch_model(
 
 
 class _Hub(Server):
-    """The hub, or a mirror with the same paths."""
+    """The hub, a mirror with the same paths, or the files of a release."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source, _WAY)
@@ -70,9 +71,11 @@ class _Hub(Server):
         super().__enter__()
         return self
 
-    def address(self, repository: str, revision: str, path: str) -> str:
-        """Returns the URL of a file of the repository at a revision."""
-        return f"{self.source}/{quote(repository)}/resolve/{quote(revision, safe='')}/{quote(path)}"
+    def address(self, model: Published, revision: str, path: str) -> str:
+        """Returns the URL of a file of the model at a revision. At a release's address, the files are side by side."""
+        if model.address:
+            return f"{self.source}/{quote(path)}"
+        return f"{self.source}/{quote(model.repository)}/resolve/{quote(revision, safe='')}/{quote(path)}"
 
     def describe(self, model: Published) -> tuple[str, dict[str, Expected]]:
         """Returns the commit and the expected files by local name. Asks the hub only if the catalog does not pin every

@@ -1,8 +1,9 @@
-"""Describes models that can be downloaded from the Hugging Face hub, and finds those that have been downloaded.
+"""Describes models that can be downloaded, and finds those that have been downloaded.
 
-It only reads files; `fetch` uses the network. An entry names a revision, and the size and SHA-256 of each file if these
-are known. For the other files `fetch` checks the hashes that the hub states for that revision, and records them in a
-lock file beside the files. In either case a downloaded file that changes later is refused.
+They are on the Hugging Face hub, or are our own and attached to each release. It only reads files; `fetch` uses the
+network. An entry names a revision, and the size and SHA-256 of each file if these are known. For the other files
+`fetch` checks the hashes that the hub states for that revision, and records them in a lock file beside the files. In
+either case a downloaded file that changes later is refused.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from typing import Any
 from sidecar import shown
 from sidecar.errors import ModelLoadFailed
 from sidecar.parts.embed.catalog import Catalog, ModelEntry, ModelFiles, load_catalog, read_entry, read_object
+from sidecar.small_files import open_to_read
 
 PUBLISHED_FILE = "published.json"
+ADDRESS_FILE = "released-at"
+"""In the models folder of a released package: the address of the files that are attached to that release."""
+
 LOCK_FILE = "sidecar-download.json"
 UNFINISHED = ".unfinished"
 """The name of the folder of downloads that are in progress or were interrupted."""
@@ -41,12 +46,17 @@ class RemoteFile:
 class Published:
     """A published model. `files` has the repository's file for each local file name; `revision` is a commit, a tag or a
     branch.
+
+    `released` means that the model is our own: its files are attached to a release of sidecar, at `address`, which is
+    empty in a build that is no release. A checkout has them in the folder of its models that the entry names.
     """
 
     entry: ModelEntry
     repository: str
     revision: str
     files: Mapping[str, RemoteFile]
+    released: bool = False
+    address: str = ""
 
     @property
     def size(self) -> int:
@@ -96,11 +106,26 @@ class Shelf:
         downloads."""
         return None if self._downloads is None else self._downloads / model.entry.id
 
-    def is_here(self, model: Published) -> bool:
-        """Whether exactly this revision is downloaded. Does not look at the files."""
+    def place_of(self, model: Published) -> Path | None:
+        """Returns the folder in which exactly this revision is, or seems to be: hashes are not checked. None if it is
+        not here."""
+        if (beside := self._beside(model)) is not None:
+            return beside
         folder = self.folder_of(model)
-        if folder is None or not (folder / LOCK_FILE).is_file():
-            return False
+        return folder if folder is not None and self._is_downloaded(model, folder) else None
+
+    def is_here(self, model: Published) -> bool:
+        """Whether exactly this revision is on this machine. Does not read the files."""
+        return self.place_of(model) is not None
+
+    def _beside(self, model: Published) -> Path | None:
+        """Returns the folder of a checkout that has the model's files, or None."""
+        folder = self.catalog.folder / model.entry.folder
+        return folder if model.released and model.entry.folder and (folder / model.entry.graph).is_file() else None
+
+    def _is_downloaded(self, model: Published, folder: Path) -> bool:
+        if not (folder / LOCK_FILE).is_file():
+            return _is_copied(model, folder)
         try:
             return _is_lock_of(model, read_object(folder / LOCK_FILE))
         except ModelLoadFailed:
@@ -110,9 +135,14 @@ class Shelf:
         """Returns the downloaded files, not yet verified. Raises ModelLoadFailed if they are missing or of another
         revision."""
         folder, again = self.folder_of(model), f"Download it with: sidecar models download {model.entry.id}"
+        if (beside := self._beside(model)) is not None:
+            return ModelFiles(model.entry, beside, "Check the file out again.")
         if folder is None or not folder.is_dir():
             size = f" ({model.size / 1e6:.0f} MB)" if model.size else ""
-            raise ModelLoadFailed(f"Model {model.entry.id} is not on this machine. {again}{size}.")
+            why = ": it no longer ships with sidecar" if model.released else ""
+            raise ModelLoadFailed(f"Model {model.entry.id} is not on this machine{why}. {again}{size}.")
+        if _is_copied(model, folder):
+            return ModelFiles(model.entry, folder, again + ".")
         lock = read_object(folder / LOCK_FILE)
         if not _is_lock_of(model, lock):
             raise ModelLoadFailed(f"{shown.place(folder)} holds another revision of model {model.entry.id}. {again}.")
@@ -131,15 +161,32 @@ def load_published(folder: Path) -> tuple[Published, ...]:
     models = read_object(path).get("models")
     if not isinstance(models, list):
         raise ModelLoadFailed(f"{shown.place(path)} has no list `models`.")
-    return tuple(_published(item, path) for item in models)
+    return tuple(_published(item, path, _address(folder)) for item in models)
 
 
-def _published(item: object, path: Path) -> Published:
+def _address(folder: Path) -> str:
+    """Returns the address that the build of a release noted in the models folder; empty if it noted none."""
+    try:
+        with open_to_read(folder / ADDRESS_FILE) as file:
+            return file.read().decode("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_copied(model: Published, folder: Path) -> bool:
+    """Whether somebody has copied all files there, without a lock file; possible if every hash is pinned."""
+    pinned = all(file.sha256 for file in model.files.values())
+    return pinned and not (folder / LOCK_FILE).exists() and all((folder / name).is_file() for name in model.files)
+
+
+def _published(item: object, path: Path, address: str) -> Published:
     """Returns a published model from its JSON object. Raises ModelLoadFailed if the object is invalid."""
     if not isinstance(item, dict):
         raise ModelLoadFailed(f"{shown.place(path)}: every model must be an object.")
     own = {key: item.get(key, "") for key in ("repository", "revision")}
-    entry = read_entry({key: value for key, value in item.items() if key not in own and key != "download"}, path)
+    released = item.get("released", False) is True
+    about_files = (*own, "download", "released")
+    entry = read_entry({key: value for key, value in item.items() if key not in about_files}, path)
     for key, form in (("repository", _PLAIN_PATH), ("revision", _PLAIN_PATH)):
         if not isinstance(own[key], str) or not form.fullmatch(own[key]):
             raise ModelLoadFailed(f"{shown.place(path)}: model {entry.id} needs a {key}, not {own[key]!r}.")
@@ -148,7 +195,7 @@ def _published(item: object, path: Path) -> Published:
         raise ModelLoadFailed(f"{shown.place(path)}: model {entry.id!r} needs a plain id and an object `download`.")
     remote = {name: _remote_file(name, file, entry.id, path) for name, file in files.items()}
     pinned = {name: file.sha256 for name, file in remote.items() if file.sha256}
-    model = Published(entry, own["repository"], own["revision"], remote)
+    model = Published(entry, own["repository"], own["revision"], remote, released, address if released else "")
     source = entry.source or f"{model.repository} on the Hugging Face hub, revision {model.revision}"
     return replace(model, entry=replace(entry, files=pinned, size=model.size, source=source))
 

@@ -420,11 +420,11 @@ _OWN_COMMANDS: tuple[Command, ...] = (
     Command(
         "models",
         "list, show and download embedding models",
-        "list names the models that ship and those that can be downloaded, with dimension, size and licence; the one\n"
-        "in use is marked *. show says everything about one. download gets one from the Hugging Face hub (or the\n"
-        "mirror that the setting modelsSource names), checks the hash of every file and tries the model. It\n"
-        "refuses to with --offline. An interrupted download continues where\n"
-        "it stopped. Choose a model with --model or SIDECAR_MODEL; a folder with model.onnx and tokenizer.json is a\n"
+        "list names the model that ships and those that can be downloaded, with dimension, size and licence; the one\n"
+        "in use is marked *. show says everything about one. download gets one from the Hugging Face hub, or our own\n"
+        "from sidecar's release (or either from the mirror that the setting modelsSource names), checks the hash of\n"
+        "every file and tries the model. It refuses to with --offline. An interrupted download continues where it\n"
+        "stopped. Choose a model with --model or SIDECAR_MODEL; a folder with model.onnx and tokenizer.json is a\n"
         "model too.",
         "    sidecar models\n    sidecar models show bge-small-en-v1.5\n    sidecar models download bge-small-en-v1.5\n"
         "    SIDECAR_MODEL=./my-model sidecar index\n",
