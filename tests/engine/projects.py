@@ -25,6 +25,7 @@ from sidecar.model.answers import SearchRequest
 from sidecar.model.files import Decision, FileContent, FoundFile, SkippedPath, WalkResult
 from sidecar.model.terms import Collection, IsCancelled, never_cancelled, no_progress
 from sidecar.parts.embed.catalog import load_catalog
+from sidecar.parts.embed.published import load_published
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_bodies
 from sidecar.parts.vectors.in_memory import InMemoryStore
@@ -34,8 +35,8 @@ from tests.engine.preparers_here import PreparersHere
 _CATALOG = load_catalog()
 QUICK = _CATALOG.default
 """The shipped default model, a table."""
-SLOW = next(entry.id for entry in _CATALOG.models if entry.kind != "static")
-"""A shipped transformer."""
+SLOW = next(model.entry.id for model in load_published(_CATALOG.folder) if model.released)
+"""Our own transformer, whose files a checkout has."""
 
 FILES = {
     "src/retry.py": (

@@ -215,7 +215,7 @@ def test_a_build_that_knows_no_address_says_where_to_copy_the_files_of_our_own_m
     refused = place.run(*OURS, SIDECAR_MODELS_SOURCE=DEFAULT)
     assert refused.returncode == 7
     target = place.home / "models" / "minilm-ours"
-    assert "models/minilm-ours has model.onnx, weights.bin, tokenizer.json: copy them into" in refused.stderr
+    assert '"models/minilm-ours" has model.onnx, weights.bin, tokenizer.json: copy them into' in refused.stderr
     assert f'into "{target}"' in refused.stderr
     target.mkdir(parents=True)
     for name in ("weights.bin", "tokenizer.json"):

@@ -99,7 +99,7 @@ class ModelCatalog:
         files = ", ".join(model.files)
         raise ModelDownloadFailed(
             f"This build is no release, so it does not know where {model.entry.id} is published. In "
-            f"sidecar's source, models/{model.entry.folder} has {files}: copy them into "
+            f"sidecar's source, {shown.place(Path('models', model.entry.folder))} has {files}: copy them into "
             f"{shown.place(self._shelf.folder_of(model))}, or name a server that has them in the setting modelsSource "
             "(docs/models.md).",
             reason="no address",
