@@ -215,6 +215,17 @@ def blamed(path: Path) -> Iterator[None]:
         raise
 
 
+def readable_names(connection: sqlite3.Connection, table: str, columns: str) -> list[tuple[Any, ...]]:
+    """Returns the values of these columns, which a unique index has too, as far as that index can be read."""
+    found: dict[tuple[Any, ...], None] = {}
+    for order in ("ASC", "DESC"):
+        by = ", ".join(f"{column.strip()} {order}" for column in columns.split(","))
+        with contextlib.suppress(sqlite3.Error):
+            for row in connection.execute(f"SELECT {columns} FROM {table} ORDER BY {by}"):
+                found[row] = None
+    return list(found)
+
+
 def readable_rows(connection: sqlite3.Connection, table: str, key: str, columns: str) -> Iterator[tuple[Any, ...]]:
     """Yields every row of a damaged table that can still be read, by its integer key.
 

@@ -15,17 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.errors import IndexCorrupt
-from sidecar.parts.database import readable_rows
-from sidecar.parts.own_file import DamagedRow, OwnFile
+from sidecar.parts.database import readable_names, readable_rows
+from sidecar.parts.own_file import Content, DamagedRow, OwnFile, Rescued, seal, stored_seal
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_LOWERCASE, _MIN_LENGTH = True, 2
+"""The rules of an index whose own are lost."""
 _SCHEMA = f"""
 CREATE TABLE indexes(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, lowercase INTEGER NOT NULL, min_length INTEGER NOT NULL
 );
 CREATE TABLE documents(
     number INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, doc_id TEXT NOT NULL, content TEXT NOT NULL,
-    metadata TEXT NOT NULL, UNIQUE(index_id, doc_id)
+    metadata TEXT NOT NULL, seal INTEGER, UNIQUE(index_id, doc_id)
 );
 CREATE TABLE postings(
     index_id INTEGER NOT NULL, token TEXT NOT NULL, number INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -34,7 +36,12 @@ CREATE TABLE postings(
 CREATE INDEX postings_by_document ON postings(number);
 PRAGMA user_version = {SCHEMA_VERSION}
 """
-
+_VALUES = "index_id, doc_id, content, metadata"
+_UPGRADE = (
+    "ALTER TABLE documents ADD COLUMN seal INTEGER",
+    f"UPDATE documents SET seal = seal({_VALUES})",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
 
 CountWords = Callable[[str, bool, int], Mapping[str, int]]
 """Counts the words of a text: (text, whether case is ignored, minimum word length) -> count by word."""
@@ -46,10 +53,12 @@ class DocumentFile:
     def __init__(self, path: Path, count: CountWords) -> None:
         """`count` counts the words of documents that are rescued from a damaged file."""
 
-        def rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
+        def rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> Rescued:
             return _rescue(old, new, count)
 
-        file = OwnFile(path, _SCHEMA.split(";"), SCHEMA_VERSION, "documents", rescue)
+        checked = ("indexes", "documents")  # without the postings, which are most of the file
+        content = Content("documents", _SCHEMA.split(";"), SCHEMA_VERSION, rescue, _UPGRADE, checked)
+        file = OwnFile(path, content)
         self.reading, self.writing, self.close = file.reading, file.writing, file.close
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
@@ -104,10 +113,10 @@ class KeptDocuments:
             place = (self._id, doc_id)
             old = connection.execute("SELECT number FROM documents WHERE index_id = ? AND doc_id = ?", place).fetchone()
             number = connection.execute(
-                "INSERT INTO documents(index_id, doc_id, content, metadata) VALUES(?, ?, ?, ?)"
-                " ON CONFLICT(index_id, doc_id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata"
-                " RETURNING number",
-                (*place, content, metadata),
+                f"INSERT INTO documents({_VALUES}, seal) VALUES(?, ?, ?, ?, ?)"
+                " ON CONFLICT(index_id, doc_id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata,"
+                " seal = excluded.seal RETURNING number",
+                (*place, content, metadata, seal(*place, content, metadata)),
             ).fetchone()[0]
             if old is not None:
                 connection.execute("DELETE FROM postings WHERE index_id = ? AND number = ?", (self._id, number))
@@ -146,19 +155,28 @@ class KeptDocuments:
 
     def content(self, number: int) -> str:
         """Returns the content of a document."""
-        return str(self._one("SELECT content FROM documents WHERE index_id = ? AND number = ?", number)[0])
+        return str(self._row(number)[2])
 
     def doc_id(self, number: int) -> str:
         """Returns the id that the caller gave a document."""
-        return str(self._one("SELECT doc_id FROM documents WHERE index_id = ? AND number = ?", number)[0])
+        return str(self._row(number)[1])
 
     def metadata(self, number: int) -> str:
         """Returns the metadata of a document, as it was stored."""
         with self._file.reading():
-            text = str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
+            text = str(self._row(number)[3])
             if not _is_json(text):
                 raise DamagedRow("the metadata of a document is damaged")
             return text
+
+    def _row(self, number: int) -> tuple[Any, ...]:
+        """Returns the `_VALUES` of a document. Raises DamagedRow if they are not what was stored."""
+        with self._file.reading():
+            found = self._one(f"SELECT {_VALUES}, seal FROM documents WHERE index_id = ? AND number = ?", number)
+            *values, sealed = found
+            if sealed not in (None, seal(*values)):
+                raise DamagedRow("a document is not what was stored")
+            return tuple(values)
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
         with self._file.reading():
@@ -176,31 +194,60 @@ class KeptDocuments:
             return connection.execute(statement, (self._id, *values)).fetchall()
 
 
-def _rescue(old: sqlite3.Connection, new: sqlite3.Connection, count: CountWords) -> int:
+def _rescue(old: sqlite3.Connection, new: sqlite3.Connection, count: CountWords) -> Rescued:
     """Copies indexes and documents and recreates the postings.
 
-    Skips documents whose index is lost, and damaged metadata. Returns how many documents it copied.
+    Skips documents whose index is lost, and damaged metadata. An index of which only the name is left gets the usual
+    rules.
     """
+    rescued, names = Rescued(), dict[int, str]()
     rules: dict[int, tuple[bool, int]] = {}
-    for number, name, lowercase, shortest in readable_rows(old, "indexes", "id", "name, lowercase, min_length"):
-        with contextlib.suppress(sqlite3.IntegrityError):
-            new.execute("INSERT INTO indexes VALUES(?, ?, ?, ?)", (number, name, lowercase, shortest))
-            rules[number] = bool(lowercase), int(shortest)
-    rescued = 0
-    columns = "index_id, doc_id, content, metadata"
-    for number, index, doc_id, content, metadata in readable_rows(old, "documents", "number", columns):
+
+    def keep_index(number: int, name: str, lowercase: object, shortest: object) -> None:
+        with contextlib.suppress(sqlite3.IntegrityError, TypeError, ValueError):
+            found = bool(lowercase), int(str(shortest))
+            new.execute("INSERT INTO indexes VALUES(?, ?, ?, ?)", (number, name, *map(int, found)))
+            names[number], rules[number] = name, found
+
+    for row in readable_rows(old, "indexes", "id", "name, lowercase, min_length"):
+        keep_index(*row)
+    for number, name in _names_of_indexes(old):
+        if number not in rules:
+            keep_index(number, name, _LOWERCASE, _MIN_LENGTH)
+            rescued.doubtful += [f"the rules of {name}"] if number in rules else []
+
+    kept: set[int] = set()
+    columns = f"{_VALUES}, {stored_seal(old, 'documents')}"
+    for number, *values, sealed in readable_rows(old, "documents", "number", columns):
+        index, doc_id, content, metadata = values
         if index not in rules:
             continue
         with contextlib.suppress(sqlite3.IntegrityError):
-            row = (number, index, doc_id, content, metadata if _is_json(str(metadata)) else "{}")
-            new.execute("INSERT INTO documents VALUES(?, ?, ?, ?, ?)", row)
+            is_json = _is_json(str(metadata))
+            row = (index, doc_id, content, metadata if is_json else "{}")
+            new.execute(
+                f"INSERT INTO documents(number, {_VALUES}, seal) VALUES(?, ?, ?, ?, ?, ?)", (number, *row, seal(*row))
+            )
             counts = count(str(content), *rules[index])
             new.executemany(
                 "INSERT INTO postings VALUES(?, ?, ?, ?)",
                 sorted((index, token, number, times) for token, times in counts.items()),
             )
-            rescued += 1
+            kept.add(number)
+            rescued.count += 1
+            if not is_json or sealed not in (None, seal(*values)):
+                rescued.doubtful.append(f"{names[index]}/{doc_id}")
+    rescued.lost = [
+        f"{names.get(index, index)}/{doc_id}"
+        for index, doc_id, number in readable_names(old, "documents", "index_id, doc_id, number")
+        if number not in kept
+    ]
     return rescued
+
+
+def _names_of_indexes(old: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Returns the ids and names that the unique index of the names has."""
+    return [(number, name) for name, number in readable_names(old, "indexes", "name, id")]
 
 
 def _is_json(text: str) -> bool:

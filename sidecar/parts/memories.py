@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Literal
 
 from sidecar.model.answers import Memory
-from sidecar.parts.database import readable_rows
-from sidecar.parts.own_file import OwnFile
+from sidecar.parts.database import readable_names, readable_rows
+from sidecar.parts.own_file import Content, DamagedRow, OwnFile, Rescued, seal, stored_seal
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _SCHEMA = (
     (
         "CREATE TABLE memories(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, summary TEXT NOT NULL,"
-        " text TEXT NOT NULL, tags TEXT NOT NULL, created REAL NOT NULL, updated REAL NOT NULL)"
+        " text TEXT NOT NULL, tags TEXT NOT NULL, created REAL NOT NULL, updated REAL NOT NULL, seal INTEGER)"
     ),
     (
         "CREATE TABLE vectors(memory_id INTEGER NOT NULL, model TEXT NOT NULL, pieces BLOB NOT NULL,"
@@ -36,7 +36,13 @@ _SCHEMA = (
     "CREATE VIRTUAL TABLE words USING fts5(key, summary, text, tags, tokenize = 'porter unicode61')",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
-_COLUMNS = "m.key, m.summary, m.text, m.tags, m.created, m.updated"
+_VALUES = "key, summary, text, tags, created, updated"
+_UPGRADE = (
+    "ALTER TABLE memories ADD COLUMN seal INTEGER",
+    f"UPDATE memories SET seal = seal({_VALUES})",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+_COLUMNS = "m.key, m.summary, m.text, m.tags, m.created, m.updated, m.seal"
 _BM25 = "bm25(words, 4.0, 3.0, 1.0, 2.0)"
 """A memory's key, tags and summary weigh more than its text. FTS5: the more negative, the better."""
 EXCERPT_TOKENS = 18
@@ -76,7 +82,7 @@ class MemoryFile:
     all results are empty."""
 
     def __init__(self, path: Path) -> None:
-        self._file = OwnFile(path, _SCHEMA, SCHEMA_VERSION, "memories", _rescue)
+        self._file = OwnFile(path, Content("memories", _SCHEMA, SCHEMA_VERSION, _rescue, _UPGRADE))
 
     # ------------------------------------------------------------ keeping
 
@@ -89,13 +95,13 @@ class MemoryFile:
                 _forget_words(connection, old[0])
             row = (key, summary, text, json.dumps(list(tags), ensure_ascii=False), old[1] if old else now, now)
             number = connection.execute(
-                "INSERT INTO memories(id, key, summary, text, tags, created, updated) VALUES(?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT(id) DO UPDATE SET summary = excluded.summary, text = excluded.text,"
-                " tags = excluded.tags, updated = excluded.updated RETURNING id",
-                (old[0] if old else None, *row),
+                f"INSERT INTO memories(id, {_VALUES}, seal) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT(id) DO UPDATE SET summary = excluded.summary, text = excluded.text, tags = excluded.tags,"
+                " created = excluded.created, updated = excluded.updated, seal = excluded.seal RETURNING id",
+                (old[0] if old else None, *row, seal(*row)),
             ).fetchone()[0]
             _note_words(connection, number, key, summary, text, tags)
-        return _memory(row), old is None
+        return _memory((*row, None)), old is None
 
     def delete(self, key: str) -> bool:
         """Deletes a memory. Returns False when no memory has this key."""
@@ -114,7 +120,7 @@ class MemoryFile:
         """Returns the memory with this key; None when no memory has it."""
         with self._reading() as connection:
             row = connection.execute(f"SELECT {_COLUMNS} FROM memories m WHERE key = ?", (key,)).fetchone()
-        return _memory(row) if row else None
+            return _memory(row) if row else None
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
         """Returns one page of the memories whose key begins with `namespace` and that have all `tags`, and the number
@@ -132,7 +138,7 @@ class MemoryFile:
                 f"SELECT {_COLUMNS} FROM memories m WHERE {where} ORDER BY m.updated DESC, m.id DESC LIMIT ? OFFSET ?",
                 (*values, limit, offset),
             ).fetchall()
-        return [_memory(row) for row in rows], total
+            return [_memory(row) for row in rows], total
 
     def ids(self, namespace: str) -> list[int]:
         """Returns the ids of the memories in a namespace, ascending."""
@@ -147,7 +153,7 @@ class MemoryFile:
                 f"SELECT m.id, {_COLUMNS} FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(ids)),),
             ).fetchall()
-        return {row[0]: _memory(row[1:]) for row in rows}
+            return {row[0]: _memory(row[1:]) for row in rows}
 
     def find_words(
         self, phrases: Sequence[str], operator: Operator, namespace: str, limit: int, offset: int = 0
@@ -241,16 +247,48 @@ class MemoryFile:
                 empty.close()
 
 
-def _rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
-    """Copies the memories, without their vectors, and indexes their words anew. Returns how many it copied."""
-    rescued = 0
-    for number, *row in readable_rows(old, "memories", "id", "key, summary, text, tags, created, updated"):
-        memory = _memory(row)
-        with contextlib.suppress(sqlite3.IntegrityError):  # a repeated key, or a row with missing values
-            new.execute("INSERT INTO memories VALUES(?, ?, ?, ?, ?, ?, ?)", (number, *row))
-            _note_words(new, number, memory.key, memory.summary, memory.text, memory.tags)
-            rescued += 1
+def _rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> Rescued:
+    """Copies the memories, without their vectors, and indexes their words anew.
+
+    The word index has a copy of the texts. It replaces what is lost or has been changed.
+    """
+    rescued, kept = Rescued(), set[int]()
+    copied = readable_rows(old, "words_content", "id", "c0, c1, c2, c3")
+    copies = {number: texts for number, *texts in copied if None not in texts}
+
+    def keep(number: int, values: Sequence[object], *, certain: bool) -> None:
+        key, summary, text, tags = map(_text, values[:4])
+        row = (key, summary, text, tags, *map(_moment, values[4:]))
+        with contextlib.suppress(sqlite3.IntegrityError):  # a repeated key
+            new.execute(
+                f"INSERT INTO memories(id, {_VALUES}, seal) VALUES(?, ?, ?, ?, ?, ?, ?, ?)", (number, *row, seal(*row))
+            )
+            _note_words(new, number, key, summary, text, _tags(tags))
+            rescued.count += 1
+            kept.add(number)
+            if not certain:
+                rescued.doubtful.append(key)
+
+    columns = f"{_VALUES}, {stored_seal(old, 'memories')}"
+    for number, *values, sealed in readable_rows(old, "memories", "id", columns):
+        restored = [*_unspaced(copies.pop(number, ()))[:3], *values[3:]]
+        if sealed in (None, seal(*values)):
+            keep(number, values, certain=True)
+        elif sealed == seal(*restored):
+            keep(number, restored, certain=True)
+        else:
+            keep(number, values, certain=False)
+    now = time.time()
+    for number, texts in copies.items():
+        key, summary, text, tags = _unspaced(texts)
+        keep(number, (key, summary, text, json.dumps(tags.split(), ensure_ascii=False), now, now), certain=False)
+    rescued.lost = [_text(key) for key, number in readable_names(old, "memories", "key, id") if number not in kept]
     return rescued
+
+
+def _unspaced(texts: Sequence[object]) -> list[str]:
+    """Returns texts as they were before the word index had them; see `_spaced`."""
+    return [_text(text).replace(_GAP, "") for text in texts]
 
 
 def _note_words(
@@ -295,8 +333,20 @@ def _excerpt(in_text: str, anywhere: str, beginning: str) -> str:
 
 
 def _memory(row: Sequence[object]) -> Memory:
-    key, summary, text, tags, created, updated = row
+    """Returns the memory in a row of `_COLUMNS`. Raises DamagedRow if it is not what was stored."""
+    *values, sealed = row
+    if sealed not in (None, seal(*values)):
+        raise DamagedRow("a memory is not what was stored")
+    key, summary, text, tags, created, updated = values
     return Memory(str(key), str(summary), str(text), _tags(str(tags)), _iso(created), _iso(updated))
+
+
+def _text(stored: object) -> str:
+    return stored.decode("utf-8", "replace") if isinstance(stored, bytes) else str(stored)
+
+
+def _moment(stored: object) -> float:
+    return stored if isinstance(stored, float) else 0.0
 
 
 def _tags(packed: str) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ def _when(workspace: IndexedWorkspace, good: Callable[[StatusAnswer], bool]) -> 
 
 
 def main(folder: Path) -> None:
-    """A request is `index`, `settled` (wait until nothing is left to be tried again), or words to search for."""
+    """A request is `index`, `settled` (wait until the status says that the index is up to date), or words to search
+    for."""
     models = Models(make_embedder)
     project = Project(folder / "work", folder / "home", {}, models, [], prepares_here=True)
     for path, text in FILES.items():
@@ -68,7 +69,7 @@ def main(folder: Path) -> None:
         if asked == "index":
             index(workspace)
         elif asked == "settled":
-            _when(workspace, lambda status: not status.errors and "could not be read" not in status.warning)
+            _when(workspace, lambda status: status.status == "ready" and not (status.behind or status.notice))
         else:
             words = asked
         sys.stdout.write(json.dumps(_answer(workspace, words)) + "\n")

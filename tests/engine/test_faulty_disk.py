@@ -128,3 +128,20 @@ def test_a_file_that_fails_keeps_its_former_version_is_named_and_is_tried_again(
     disk.heal()
     assert disk.ask("settled")["errors"] == []
     assert disk.ask(new)["found"] == ["src/retry.py"]
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE, errno.EHOSTDOWN, errno.EINTR])
+def test_a_workspace_that_could_not_be_listed_is_called_up_to_date_only_when_what_is_new_in_it_is_indexed(
+    disk: Disk, error: int
+) -> None:
+    known = set(disk.ask("index")["paths"])
+    new = f"found_{error}.py"
+    (disk.root / new).write_text("x = 1\n")
+    disk.fail("list", error, "")
+    failed = disk.ask("index")
+    assert set(failed["paths"]) == known
+    assert "The workspace could not be read" in failed["notice"]
+    disk.heal()
+    healed = disk.ask("settled")
+    assert set(healed["paths"]) == known | {new}
+    assert (healed["warning"], healed["notice"], healed["errors"]) == ("", "", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -345,3 +346,15 @@ def test_vectors_are_made_once(tmp_path: Path, project: Project, models: Models)
     with sqlite3.connect(tmp_path / "m.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (1,)
     connection.close()
+
+
+@pytest.mark.parametrize("damage", ["x'00'", "x''", "zeroblob(1024 * 4 + 1)", "CAST(x'0000c07f' || pieces AS BLOB)"])
+def test_vectors_that_damage_has_changed_are_made_again(
+    project: Project, memories: WorkspaceMemories, damage: str
+) -> None:
+    before = search(memories, "how to compile")
+    memories.close()
+    (file,) = project.home.rglob("memories.sqlite")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(f"UPDATE vectors SET pieces = {damage}")
+    assert search(memories, "how to compile") == before

@@ -12,21 +12,21 @@ from sidecar.parts.database import readable_rows
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
-from sidecar.parts.own_file import OwnFile
+from sidecar.parts.own_file import Content, OwnFile, Rescued
 
 PAGE = 4096
 POEMS = ("CREATE TABLE poems(id INTEGER PRIMARY KEY, text TEXT NOT NULL)", "PRAGMA user_version = 1")
 LONG = "a line of a poem " * 400
 
 
-def rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
+def rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> Rescued:
     rows = list(readable_rows(old, "poems", "id", "text"))
     new.executemany("INSERT INTO poems VALUES(?, ?)", rows)
-    return len(rows)
+    return Rescued(len(rows))
 
 
 def poems_in(path: Path, schema: tuple[str, ...] = POEMS, version: int = 1) -> OwnFile:
-    return OwnFile(path, schema, version, "poems", rescue)
+    return OwnFile(path, Content("poems", schema, version, rescue))
 
 
 def write_poems(path: Path, count: int = 20) -> None:

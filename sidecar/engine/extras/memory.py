@@ -142,7 +142,8 @@ class WorkspaceMemories:
     def _vectors(self, ids: Sequence[int], embedder: Embedder, cancelled: IsCancelled) -> dict[int, bytes]:
         """Returns the vectors of each memory by id, as bytes of a float32 array of shape [pieces, dimension]. Missing
         vectors are made and stored."""
-        kept = self._store.vectors(embedder.model_id, ids)
+        stored = self._store.vectors(embedder.model_id, ids)
+        kept = {number: blob for number, blob in stored.items() if _is_whole(blob, embedder.dimension)}
         missing = [number for number in ids if number not in kept]
         for start in range(0, len(missing), _BATCH):
             if cancelled():
@@ -165,6 +166,11 @@ class WorkspaceMemories:
             embedder.model_id, [(number, changed[number], blob) for number, blob in made.items() if number in changed]
         )
         return made
+
+
+def _is_whole(blob: bytes, dimension: int) -> bool:
+    """Whether bytes are vectors: a damaged file can have others in their place."""
+    return len(blob) > 0 and len(blob) % (4 * dimension) == 0 and bool(np.isfinite(np.frombuffer(blob, "<f4")).all())
 
 
 def _content_words(query: str) -> list[str]:
