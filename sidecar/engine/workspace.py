@@ -35,6 +35,7 @@ from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Pace
 from sidecar.engine.update.builder import Builder
 from sidecar.engine.update.by_pattern import index_matched, match_patterns, patterns_to_add
+from sidecar.engine.update.follower import Follower
 from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
@@ -131,10 +132,11 @@ class IndexedWorkspace:
         self._builder = Builder(self._files, self._index, self._jobs)
         pace = Pace(self.usage, self._jobs.fair_slots)
         self._upgrade = ModelUpgrade(self._files, self._index, generations, choice, pace, self._builder, self.activity)
-        asking = Asking(directory.watch_mark)
+        times, asking = times or LiveTimes(), Asking(directory.watch_mark)
         self._live_update = LiveUpdate(
-            self._files, self._index, self._builder, self._upgrade, self.activity, times or LiveTimes(), asking
+            self._files, self._index, self._builder, self._upgrade, self.activity, times, asking
         )
+        self._follower = Follower(root, self._index, self._live_update, self.activity, times.turn)
         self._team = TeamSnapshots(self._files, self._index, directory, choice)
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
@@ -440,15 +442,16 @@ class IndexedWorkspace:
             del self._opened[relative]
 
     def set_buffer(self, path: str, text: str) -> None:
-        """Sets the unsaved text of a path. Raises IndexLocked if the open index is read-only."""
+        """Sets the unsaved text of a path. Raises IndexLocked if the open index is read-only: the text is searched once
+        this process may write it."""
         relative = relative_path(self._root, path)
         if self._buffers.get(relative) == text:
             return
+        self._buffers[relative] = text
+        self._live_update.note_buffer(relative)
         generation = self._index.generation
         if generation is not None and generation.writer is None:
             raise IndexLocked(generation.read_only_reason)
-        self._buffers[relative] = text
-        self._live_update.note_buffer(relative)
 
     def drop_buffer(self, path: str) -> None:
         """Forgets the unsaved text of a path."""
@@ -459,6 +462,7 @@ class IndexedWorkspace:
     def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
         """See `sidecar.model.workspace.Workspace.on_change`."""
         self._listeners.append(listener)
+        self._follower.start()
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     @property
@@ -480,7 +484,10 @@ class IndexedWorkspace:
             generation = self._index.generation
             if not idle or generation is None or self._jobs.lock.locked() or self._upgrade.active:
                 return idle and generation is None
-            self._rested = replace(self._status_of(generation, ""), watcher_active=False)
+            status = replace(self._status_of(generation, ""), watcher_active=False)
+            if generation.writer is None and status.behind:
+                return False  # it would be shown as the state, also when the process that writes the index is done
+            self._rested = status
             self._live_update.end()
             self._index.close()  # with the lease: whoever needs the index meanwhile keeps it up to date
             self._rested_at = self._directory.stamp()
@@ -503,6 +510,7 @@ class IndexedWorkspace:
     def close(self) -> None:
         """Stops background work and any running job, and closes everything."""
         self._closed = True
+        self._follower.end()
         self.activity.stop()
         self._upgrade.end()
         self._live_update.end(for_good=True)

@@ -241,7 +241,7 @@ class Workspace(Protocol):
     def set_buffer(self, path: str, text: str) -> None:
         """Makes searches see an editor's unsaved text for this path until `drop_buffer`.
 
-        Raises IndexLocked if the index is open for reading only.
+        Raises IndexLocked if the index is open for reading only; the text is then searched once it may be written.
         """
 
     def drop_buffer(self, path: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sidecar.engine.update.change_queue import Pending
 from sidecar.engine.update.staleness import Unread
+from sidecar.model.files import Checkout
 from sidecar.model.terms import IsCancelled
 
 
@@ -15,6 +16,7 @@ class FakeTarget:
     """An `applier.Target` that applies changes with a function, can read everything, and has no list on disk."""
 
     applied_by: Callable[[Pending, IsCancelled], Pending] = lambda pending, _: pending
+    walked: Checkout | None = None
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         return self.applied_by(pending, cancelled)

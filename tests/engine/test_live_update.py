@@ -54,6 +54,27 @@ def test_the_git_strategy_waits_for_a_commit(project: Project) -> None:
     until(lambda: "src/engine.py" in find(workspace, "tune carburettor"), lambda: seen.get(timeout=PATIENCE_S))
 
 
+@pytest.mark.parametrize(
+    "deed",
+    [("add", "."), ("commit", "--allow-empty", "-m", "three"), ("switch", "-c", "b"), ("switch", "--detach", "HEAD~1")],
+    ids=["stage", "commit", "new branch", "older commit"],
+)
+def test_after_git_has_done_something_the_state_is_up_to_date_again_without_a_search(
+    project: Project, deed: tuple[str, ...]
+) -> None:
+    project.git("init", "-b", "main")
+    for name in ("one", "two"):
+        project.write(f"src/{name}.py", f"def count_{name}():\n    return 3\n")
+        project.git("add", ".")
+        project.git("commit", "-m", name)
+    workspace, seen = watched(project)
+    until(lambda: not workspace.status().behind, lambda: seen.get(timeout=PATIENCE_S))
+    project.write("src/unstaged.py", NEW)
+    project.git(*deed)
+    first_that(lambda status: status.behind, seen)
+    first_that(lambda status: not status.behind, seen)
+
+
 class Kept:
     """A workspace in a long-lived process, whose config.json names the strategy. `until` waits for a state that it
     announces."""

@@ -66,6 +66,16 @@ test("after a branch switch the item tells that it is checked, until a search fi
   expect(statusInShell(window)).toMatch(/status\s+ready/);
 });
 
+test("after a commit the item is up to date again by itself, without a search", async ({ window }) => {
+  await isReady(window);
+  await window.forgetStatusBar();
+  writeFileSync(join(window.editor.folder, "curlew.py"), "def count_the_curlews():\n    return 3\n");
+  git(window, "add", ".");
+  git(window, "commit", "--quiet", "--message=curlews");
+  await window.statusBarSaid(/Checking|changed/);
+  await isReady(window);
+});
+
 test("a removed index folder that is made anew is ready, without a restart", async ({ window }) => {
   await isReady(window);
   const started = window.timesStarted();
@@ -151,6 +161,7 @@ test("a search before the sidecar runs says what is going on, and is answered wh
   writeFileSync(slow, `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.1; done\nexec '${program}' "$@"\n`);
   chmodSync(slow, 0o755);
   expect(existsSync(go)).toBe(false);
+  const started = window.timesStarted();
   window.setMachine({ "sidecar.path": slow });
   await expect(item(window)).toContainText("Sidecar");
   await window.searchSays(QUESTION, "Sidecar is starting");
@@ -159,6 +170,8 @@ test("a search before the sidecar runs says what is going on, and is answered wh
   await expect(window.row(0)).toContainText(/\w+\.py:\d+/, { timeout: LONG_MS });
   await window.page.keyboard.press("Escape");
   window.setMachine({ "sidecar.path": program });
+  // The next test counts the starts.
+  await window.sidecarRuns(started + 2);
 });
 
 test("a palette that is opened while everything is begun anew is answered", async ({ window }) => {

@@ -130,6 +130,11 @@ class IndexHandle:
             return ""
         return self._make_lease(self._directory.path).announced()
 
+    def sign(self) -> tuple[object, ...]:
+        """Returns values that differ after another commit of any process, or if the process that has the lease does
+        another job."""
+        return self._directory.stamp(), self.doing_elsewhere()
+
     def fault_of_model(self, generation: Generation) -> SidecarError | None:
         """Returns why searches fail, or find words only, because of the model: the error of `check_model`, or the last
         error of loading it; None if neither is known."""

@@ -20,6 +20,7 @@ from sidecar.engine.update.staleness import Unread
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
+from sidecar.model.files import Checkout
 from sidecar.model.terms import IsCancelled, Strategy
 from sidecar.parts.left_out import is_at_or_below
 
@@ -30,6 +31,10 @@ _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
 
 class Target(Protocol):
     """The target of changes: the current index of a workspace, if it is open for writing."""
+
+    @property
+    def walked(self) -> Checkout | None:
+        """The checkout when the last whole pass over the workspace began; None before the first."""
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         """Applies changes and returns those that it has committed. Raises Cancelled and other SidecarErrors."""

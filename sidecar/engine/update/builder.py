@@ -26,7 +26,7 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.staleness import Unread, coverage_notice, unread_notice
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model.answers import BuildReport, CollectionCounts, FileReport
-from sidecar.model.files import COULD_NOT_BE, NO_FILES, Decision, FoundFile, Rule, SkippedPath, WalkResult
+from sidecar.model.files import COULD_NOT_BE, NO_FILES, Checkout, Decision, FoundFile, Rule, SkippedPath, WalkResult
 from sidecar.model.terms import IsCancelled, Progress, no_progress
 from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
@@ -49,13 +49,17 @@ class _Seen:
 
 
 class Builder:
-    """Writes generations of one workspace. It is the `applier.Target` to which changes are applied."""
+    """Writes generations of one workspace. It is the `applier.Target` to which changes are applied.
+
+    `walked`: the checkout when the last whole pass over the workspace began; None before the first.
+    """
 
     def __init__(self, files: WorkspaceFiles, index: IndexHandle, jobs: Jobs) -> None:
         self._files = files
         self._index = index
         self._jobs = jobs
         self._activity = jobs.activity
+        self.walked: Checkout | None = None
 
     def bring_up_to_date(
         self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
@@ -80,7 +84,7 @@ class Builder:
         writer = _writer(generation)
         stop = QUESTIONS.giving_way(self._activity.or_stopped(cancelled))
         manifest = writer.manifest
-        head = self._files.checkout().head
+        checkout = self._files.checkout()
         QUESTIONS.give_way()
         # Read before the walk, because a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
@@ -96,7 +100,8 @@ class Builder:
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
-        writer.finish(head)
+        writer.finish(checkout.head)
+        self.walked = checkout
         # Opening the store takes a second, so a run that changed nothing does not open it.
         if wait_for_store and writer.store_sync.is_behind():
             writer.store_sync.keep_up()

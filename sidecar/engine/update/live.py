@@ -45,7 +45,8 @@ class LiveTimes:
     then it answers and says that it may be stale. A pass over more than `in_time` files takes longer than that, so no
     search waits for it, and it is not begun before the watcher has been started. A process that only reads the index
     asks the one that writes it, and waits at most `hearing` for a sign that the question has been heard, because that
-    process may not be watching.
+    process may not be watching. If somebody is shown its state, it looks every `turn` what that process has done, and
+    whether it has left.
     """
 
     stay: float = 1.0
@@ -53,6 +54,7 @@ class LiveTimes:
     in_time: int = 20_000
     lag: float = 5.0
     hearing: float = 0.5
+    turn: float = 1.0
 
 
 class LiveUpdate:
@@ -98,6 +100,7 @@ class LiveUpdate:
         self._changing = make_lock(Rank.LIVE_UPDATE)
         self._looking = make_lock(Rank.LOOKING)
         self._seen: Checkout | None = None
+        self._doubting: threading.Timer | None = None
 
     # ------------------------------------------------------------ the index, kept up to date
 
@@ -342,12 +345,13 @@ class LiveUpdate:
         return changes is not None
 
     def _moved(self, applier: ChangeApplier) -> Checkout | None:
-        """Returns the present checkout if git has touched the files since the last look, in a way that matters to the
-        strategy; else None."""
-        now, seen = self._files.checkout(), self._seen
-        if seen is None or now.head != seen.head:
+        """Returns the present checkout if git has touched the files since the last look and the last whole pass, in a
+        way that matters to the strategy; else None."""
+        now = self._files.checkout()
+        same = [seen for seen in (self._seen, self._target.walked) if seen is not None and seen.head == now.head]
+        if not same:
             return now
-        touched = now.index_time != seen.index_time and applier.strategy != "git"
+        touched = now.index_time not in {seen.index_time for seen in same} and applier.strategy != "git"
         # After `lag` the watcher has reported it, and a pass over a large workspace takes a second.
         return now if touched and time.time() - now.index_time < self._times.lag else None
 
@@ -387,8 +391,22 @@ class LiveUpdate:
             return None
         if self._queue.pending().count() or applier.last_error or applier.is_at_work:
             return self.shortfall()
-        moved = self._watcher is not None and self._moved(applier) is not None
-        return Staleness(looks_over=True) if moved else None
+        moved = self._moved(applier) if self._watcher is not None else None
+        if moved is None:
+            return None
+        self._announce_after(moved)
+        return Staleness(looks_over=True)
+
+    def _announce_after(self, moved: Checkout) -> None:
+        """Announces the state anew when `lag` has passed since git moved, because no event ends that doubt."""
+        if self._doubting is None and time.time() - moved.index_time < self._times.lag:
+            self._doubting = threading.Timer(self._times.lag, self._end_doubt)
+            self._doubting.daemon = True
+            self._doubting.start()
+
+    def _end_doubt(self) -> None:
+        self._doubting = None
+        self._activity.changed()
 
     def pending(self) -> int:
         """Returns the number of paths and folders that are known to have changed, without those that wait for a commit;

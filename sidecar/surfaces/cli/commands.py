@@ -208,7 +208,7 @@ def delete(session: CliSession) -> int:
         session.note(f"What nothing could make again stays: {kept}. `sidecar delete --all-data` takes it too.")
         return status
     if not session.agrees(f"Delete {kept} of {shown.quoted(session.root)} too?", (), "Delete", needs_person=True):
-        session.note(f"Kept: {kept}.")
+        session.note(f"Kept: {kept}. Nothing could make it again, so a person at a terminal has to agree to this too.")
         return NOT_CONFIRMED
     done = EveryIndexTool().remove((left,), all_data=True)
     for line in done.as_lines():

@@ -153,7 +153,12 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "workspace open is asked, even with --yes; where there is none, --yes is needed (and not enough where the\n"
         "setting confirm is always). Otherwise nothing is deleted and the exit status is 9.",
         "    sidecar delete\n    sidecar delete --yes\n    sidecar delete --all-data\n",
-        flags=(("--all-data", "also memories, added documents and edited settings, after a second question"),),
+        flags=(
+            (
+                "--all-data",
+                "also memories, added documents and edited settings, if a person at a terminal agrees again",
+            ),
+        ),
     ),
     ToolCommand(
         "explain",

@@ -137,8 +137,8 @@ class Buffers:
             self._drop(folder, path)
             return
         # JSON can hold a lone surrogate; UTF-8 cannot.
+        self._given.add((folder, path))  # also if it is refused: it is kept until the index may be written
         self._workspace(folder).set_buffer(path, text.encode("utf-8", "replace").decode("utf-8"))
-        self._given.add((folder, path))
 
     def _tell_open(self, folder: str, path: str) -> None:
         self._workspace(folder).open_file(path)
