@@ -23,7 +23,7 @@ CREATE TABLE definitions(
     exported INTEGER NOT NULL,
     container TEXT NOT NULL
 );
-CREATE INDEX definitions_folded ON definitions(folded);
+CREATE INDEX definitions_folded ON definitions(folded, depth, file_id, start_line);
 CREATE INDEX definitions_file ON definitions(file_id);
 CREATE TABLE file_stems(folded TEXT NOT NULL, file_id INTEGER NOT NULL, PRIMARY KEY(folded, file_id)) WITHOUT ROWID;
 CREATE INDEX file_stems_file ON file_stems(file_id);
