@@ -33,7 +33,10 @@ _COLUMNS = "file_id, chunk_id, name, folded, kind, start_line, end_line, depth, 
 _OF_ONE_NAME = (
     f"SELECT * FROM (SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
 )
-_PLACES_OF_ONE_NAME = "SELECT * FROM (SELECT file_id, rowid FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
+_PLACE = "file_id, rowid"
+_PLACES_OF_ONE_NAME = (
+    f"SELECT * FROM (SELECT {_PLACE} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
+)
 _MOST_READ = 500
 _MOST_NAMES = 100
 """The maximum number of names in one statement. SQLite accepts at most 500 parts of a union."""
