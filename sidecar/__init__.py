@@ -17,5 +17,8 @@ if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
 
 from sidecar.no_telemetry import keep_quiet, leave_out_exporter
 
+# After each product, OpenBLAS's other threads would spin for 30 ms, on the processor that the rest of a search needs
+# (docs/decisions/0034). It reads this when numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 keep_quiet(os.environ)
 leave_out_exporter(sys.modules)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
+from sidecar.engine.concurrency.usage import share_memory_pools
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
@@ -58,6 +59,7 @@ def open_workspaces(
 
 def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> Parts:
     """Returns the real constructors. For the arguments see `open_workspaces`."""
+    share_memory_pools()
     user_file = user_config_file(env)
 
     def read(config: Path) -> Settings:

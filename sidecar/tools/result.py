@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
@@ -18,6 +19,8 @@ OWN_SENTENCES = frozenset(
 PLACES = frozenset({"project_path", "index_path", "config_path", "workspace"})
 """The fields, in any result, that name a place on the machine."""
 
+_NO_TEXT = frozenset({int, float, bool, type(None)})
+
 
 def _as_it_is(text: str) -> str:
     return text
@@ -29,10 +32,17 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def worded(self, say: Callable[[str], str], place: Callable[[str], str] = _as_it_is) -> Self:
-        """Returns a copy in which `say` has changed sidecar's own sentences, at any depth, and `place` the places."""
-        ways = dict.fromkeys(OWN_SENTENCES, say) | dict.fromkeys(PLACES, place)
-        changed = {name: _worded(value, say, place, ways.get(name)) for name, value in self}
-        return self.model_copy(update=changed)
+        """Returns a copy in which `say` has changed sidecar's own sentences, at any depth, and `place` the places; the
+        result itself if that changes nothing."""
+        changed: dict[str, Any] = {}
+        for name, value in self:
+            if type(value) in _NO_TEXT:
+                continue
+            way = say if name in OWN_SENTENCES else place if name in PLACES else None
+            worded = _worded(value, say, place, way)
+            if worded is not value:
+                changed[name] = worded
+        return self.model_copy(update=changed) if changed else self
 
     def as_text(self) -> str | None:
         """Returns the text for a language model; None means the fields as compact JSON."""
@@ -64,5 +74,6 @@ def _worded(
     if isinstance(value, Result):
         return value.worded(say, place)
     if isinstance(value, list):
-        return [_worded(entry, say, place, way) for entry in value]
+        worded = [_worded(entry, say, place, way) for entry in value]
+        return value if all(map(operator.is_, worded, value)) else worded
     return way(value) if way is not None and isinstance(value, str) else value

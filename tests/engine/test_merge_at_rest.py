@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from sidecar.parts.lexical.postings import FEW_SEGMENTS
+from sidecar.parts.lexical.rest_merge import MOST_LEFT
 from tests.engine.projects import Project, image, index
 
 pytestmark = pytest.mark.process
@@ -19,9 +19,9 @@ def test_segments_are_merged_when_a_workspace_comes_to_rest(project: Project) ->
         project.write("src/retry.py", f"def retry_backoff{number}():\n    return 'cookies'\n" * 40 * (number + 1))
         workspace.reindex_file("src/retry.py")
     before = image(workspace)
-    assert segments_of(project) > FEW_SEGMENTS, "there is something to merge"
+    assert segments_of(project) > MOST_LEFT, "there is something to merge"
     assert workspace.rest(0.0)
-    assert segments_of(project) <= FEW_SEGMENTS
+    assert segments_of(project) <= MOST_LEFT
     assert image(workspace) == before
 
 
@@ -48,7 +48,7 @@ def test_a_use_ends_the_merging(project: Project) -> None:
     generation.writer.indexer.merge_at_rest(lambda: next(asked))
     assert segments_of(project) == before, "one step of several"
     generation.writer.indexer.merge_at_rest(lambda: False)
-    assert segments_of(project) <= FEW_SEGMENTS
+    assert segments_of(project) <= MOST_LEFT
 
 
 def segments_of(project: Project) -> int:

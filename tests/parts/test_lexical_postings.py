@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.lexical.analyse import FIELDS, Field, analyse, file_stem
 from sidecar.parts.lexical.codec import count, decode_all, decode_few, encode_runs
-from sidecar.parts.lexical.definitions import find_definitions, find_stems
+from sidecar.parts.lexical.definitions import find_definitions, find_places, find_stems, read_definitions
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.postings import (
     MERGE_FACTOR,
@@ -180,6 +180,9 @@ def test_a_definition_is_found_by_any_spelling_with_the_chunk_where_it_starts(co
     LexicalIndex().write_segment(connection, [(1, [7, 8], analyse("pool.py", parsed))])
     (row,) = find_definitions(connection, ["threadpool"])
     assert (row.name, row.kind, row.chunk_id, row.start_line) == ("ThreadPool", "class", 8, 10)
+    ((file_id, number),) = find_places(connection, ["threadpool"])
+    assert file_id == 1
+    assert read_definitions(connection, [number]) == [row]
     assert find_stems(connection, ["pool"]) == [("pool", 1)]
     LexicalIndex().forget_files(connection, [1])
     assert find_definitions(connection, ["threadpool"]) == []

@@ -7,8 +7,8 @@ import sqlite3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.parts.lexical.postings import FEW_SEGMENTS, merge_segments, read_lengths
-from sidecar.parts.lexical.rest_merge import RestMerge
+from sidecar.parts.lexical.postings import merge_segments, read_lengths
+from sidecar.parts.lexical.rest_merge import MOST_LEFT, RestMerge
 from tests.examples import examples
 from tests.parts.lexical_tables import STEMS, alive_content, prepare, remove, segments, write
 
@@ -35,16 +35,16 @@ def test_many_segments_of_any_size_become_few(connection: sqlite3.Connection) ->
         write(connection, *(f"alpha word{number} beta" for _ in range(1 + number % 5 * 7)))
     before = alive_content(connection, *STEMS)
     finish(connection, RestMerge())
-    assert segments(connection) == stored_segments(connection) <= FEW_SEGMENTS
+    assert segments(connection) == stored_segments(connection) <= MOST_LEFT
     assert alive_content(connection, *STEMS) == before
 
 
 def test_few_segments_stay_as_they_are(connection: sqlite3.Connection) -> None:
-    for _ in range(FEW_SEGMENTS):
+    for _ in range(MOST_LEFT):
         write(connection, "alpha")
     assert not RestMerge().has_work(connection)
     assert not RestMerge().step(connection)
-    assert segments(connection) == FEW_SEGMENTS
+    assert segments(connection) == MOST_LEFT
 
 
 def test_no_step_does_more_than_its_share(connection: sqlite3.Connection) -> None:
@@ -119,7 +119,7 @@ def test_whatever_happens_in_between_readers_find_the_same(steps: list[tuple[str
         assert alive_content(connection, *STEMS) == alive_content(plain, *STEMS)
     finish(connection, merge)
     assert alive_content(connection, *STEMS) == alive_content(plain, *STEMS)
-    assert segments(connection) <= FEW_SEGMENTS
+    assert segments(connection) <= MOST_LEFT
     assert stored_segments(connection) <= segments(connection)
     connection.close()
     plain.close()

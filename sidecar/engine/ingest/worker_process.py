@@ -31,11 +31,7 @@ KILLED = "was killed (SIGKILL)"
 """Another program killed the process, so the file that it was working on need not be the cause."""
 _LOOK_S = 0.25
 _LAST_WORDS_S = 5.0
-_ENVIRONMENT = {
-    "MALLOC_ARENA_MAX": "2",
-    # OpenBLAS's pool of threads, which a worker does not use, would reserve memory for each core.
-    "OPENBLAS_NUM_THREADS": "1",
-}
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "2"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
 from sidecar.engine.search.rank.confidence import Confidence, Ranked
 from sidecar.engine.search.rank.confidence import learned as learned_confidence
-from sidecar.engine.search.rank.definitions import DefinitionScores, look_up
+from sidecar.engine.search.rank.definitions import DefinitionScores, add_plain, look_up
 from sidecar.engine.search.rank.features import compute_features
 from sidecar.engine.search.rank.index_columns import IndexColumns, columns_of
 from sidecar.engine.search.rank.lexical_scores import match_query
@@ -238,6 +238,8 @@ class Searcher:
     ) -> RankingInput:
         files = propose(snapshot, columns, found.match, found.symbols, found.closest, found.cosines)
         groups = ChunkGroups(columns, files)
+        if found.alpha < 1:
+            add_plain(found.symbols, snapshot, columns, query, files)
         passages = ChunkScores.of(groups, found.match, found.symbols, allowed)
         if found.nearest is not None:
             found.nearest.score(passages.worth_comparing())

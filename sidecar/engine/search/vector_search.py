@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.search.rank.chunk_scores import Similarities
 from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
-from sidecar.engine.search.source import Flags, NearestChunks, Rows, SearchedSnapshot
+from sidecar.engine.search.source import Comparison, Flags, NearestChunks, Rows, SearchedSnapshot
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model.terms import Collection, Ids, IsCancelled
 from sidecar.parts.lexical.bm25 import Floats
@@ -27,6 +27,8 @@ _ASKED = 1000
 """The number of chunks that the store is asked for. With a larger number, it explores more of its graph."""
 MOST = 2000
 """The maximum number of chunks that the store is asked for when a filter will discard many of its results."""
+BESIDE = 100_000
+"""From this many chunks on, vectors are compared on a thread of their own while words are searched."""
 EXACT = 4000
 """Up to this many chunks are compared exactly even if the vectors do not fit into memory, because that is faster than
 asking the store."""
@@ -91,6 +93,7 @@ class VectorSearch:
         self._rough: _Rough | None = None
         self._floor = 0.0
         self._question: _Question | None = None
+        self._compared: Future[Comparison] | None = None
         self._by_words = False
         self._away = ""
 
@@ -120,6 +123,8 @@ class VectorSearch:
             limit = min(MOST, int(_ASKED / share) + len(stale))
             answer = beside(partial(asked.query, collection, self._vector, limit))
         self._question = _Question(rows, stale, answer, asked is None or not asked.elsewhere)
+        if asked is None and by_words and wanted >= BESIDE:
+            self._compared = beside(partial(self._compare_all, rows))
 
     def _embedded(self, allowed: Flags) -> Rows:
         """Returns the rows of the allowed chunks that have a vector, ascending."""
@@ -168,7 +173,7 @@ class VectorSearch:
         """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else all roughly,
         and the `_COMPARED_AGAIN` closest exactly, which include all that count as close. Returns the rows that may
         count as close, ascending."""
-        compared = self._snapshot.cosines(rows, self._vector, self._check, rough=True)
+        compared = self._compare_all(rows) if self._compared is None else self._compared.result()
         cosines, rough = compared.products, compared.rough
         if not compared.found.all():
             found = compared.found
@@ -182,12 +187,15 @@ class VectorSearch:
         self.score(closest)
         return np.sort(closest)
 
+    def _compare_all(self, rows: Rows) -> Comparison:
+        return self._snapshot.cosines(rows, self._vector, self._check, rough=True)
+
     def load(self) -> None:
         """Reads the collection's vectors into memory if they fit, so that the next search need not read them. Raises
         Cancelled."""
         if self._in_memory():
             rows = self._snapshot.embedded_rows(self._columns.collection)
-            self._snapshot.cosines(rows, self._vector, self._check, rough=True)
+            self._compare_all(rows)
 
     @property
     def notice(self) -> str:

@@ -23,7 +23,7 @@ CREATE TABLE definitions(
     exported INTEGER NOT NULL,
     container TEXT NOT NULL
 );
-CREATE INDEX definitions_folded ON definitions(folded);
+CREATE INDEX definitions_folded ON definitions(folded, depth, file_id, start_line);
 CREATE INDEX definitions_file ON definitions(file_id);
 CREATE TABLE file_stems(folded TEXT NOT NULL, file_id INTEGER NOT NULL, PRIMARY KEY(folded, file_id)) WITHOUT ROWID;
 CREATE INDEX file_stems_file ON file_stems(file_id);
@@ -33,6 +33,11 @@ _COLUMNS = "file_id, chunk_id, name, folded, kind, start_line, end_line, depth, 
 _OF_ONE_NAME = (
     f"SELECT * FROM (SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
 )
+_PLACE = "file_id, rowid"
+_PLACES_OF_ONE_NAME = (
+    f"SELECT * FROM (SELECT {_PLACE} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
+)
+_MOST_READ = 500
 _MOST_NAMES = 100
 """The maximum number of names in one statement. SQLite accepts at most 500 parts of a union."""
 MAX_ROWS_PER_NAME = 400
@@ -107,6 +112,25 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
         # SQL does not promise an order of the parts of a union, only of the rows within a part.
         rows += _in_order_of(names, found, lambda row: row.folded)
     return rows
+
+
+def find_places(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[int, int]]:
+    """Returns (file id, number for `read_definitions`) of the definitions that `find_definitions` returns, in any
+    order. This reads only an index, which is several times faster."""
+    found: list[tuple[int, int]] = []
+    for names in _in_blocks(folded):
+        each = " UNION ALL ".join([_PLACES_OF_ONE_NAME] * len(names))
+        found += connection.execute(each, [value for name in names for value in (name, MAX_ROWS_PER_NAME)])
+    return found
+
+
+def read_definitions(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[DefinitionRow]:
+    """Returns the definitions with these numbers (see `find_places`), in any order."""
+    found: list[DefinitionRow] = []
+    for start in range(0, len(numbers), _MOST_READ):
+        some = numbers[start : start + _MOST_READ]
+        found += _rows(connection, f"rowid IN ({','.join('?' * len(some))})", some)
+    return found
 
 
 def defined_names(connection: sqlite3.Connection, after: int = 0) -> Iterator[str]:

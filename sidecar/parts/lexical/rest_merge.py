@@ -17,7 +17,6 @@ import numpy as np
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.postings import (
     COLUMNS,
-    FEW_SEGMENTS,
     Flat,
     alive_in,
     insert_segment,
@@ -30,7 +29,12 @@ from sidecar.parts.lexical.postings import (
 
 ROWS = 4_000
 """The number of rows of postings (one term in one segment) that one step reads or deletes."""
+MOST_LEFT = 6
+"""The number of segments that are left alone."""
 _MUCH_LARGER = 2
+_SHARE = 4
+"""A merge of more than two segments rewrites at most this part of the index. So an index is merged in several merges,
+each of which stays if the next is interrupted, and its largest segments are not rewritten for every small one."""
 _RESERVED = ""
 """A term that no text has. Its row keeps the number of a segment that is being written."""
 _Row = tuple[str, bytes | None, bytes | None, bytes | None]
@@ -70,7 +74,7 @@ class RestMerge:
     def has_work(self, connection: sqlite3.Connection) -> bool:
         """Whether `step` would do anything. Only reads."""
         listed = _listed(connection)
-        return len(listed) > FEW_SEGMENTS or not listed.issuperset(_stored(connection))
+        return len(listed) > MOST_LEFT or not listed.issuperset(_stored(connection))
 
     def step(self, connection: sqlite3.Connection) -> bool:
         """Does a part of the remaining work. Returns False if there was none."""
@@ -156,13 +160,13 @@ def _begin(connection: sqlite3.Connection) -> _Job | None:
 def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
     """Returns the segments to merge next. `sizes` are (segment, number of postings), the smallest first. The result is
     empty if there are few segments; else it is the two smallest, and the following ones as long as each is not much
-    larger than those before it together."""
-    if len(sizes) <= FEW_SEGMENTS:
+    larger than those before it together, and all together are a small share of the index."""
+    if len(sizes) <= MOST_LEFT:
         return []
     chosen = [segment for segment, _ in sizes[:2]]
-    total = sum(size for _, size in sizes[:2])
+    total, most = sum(size for _, size in sizes[:2]), sum(size for _, size in sizes) // _SHARE
     for segment, size in sizes[2:]:
-        if size > _MUCH_LARGER * total:
+        if size > _MUCH_LARGER * total or total + size > most:
             break
         chosen.append(segment)
         total += size

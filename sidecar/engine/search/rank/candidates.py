@@ -21,9 +21,8 @@ def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: WordScores, 
     files = np.zeros(len(snapshot.file_ids), bool)
     files[snapshot.chunk_file[allowed]] = True
     match.keep(allowed, files)
-    for scores in (symbols.chunks_sought, symbols.chunks_plain):
-        scores[~allowed] = 0
-    for scores in (symbols.files_sought, symbols.files_plain, symbols.stems, symbols.files_named):
+    symbols.chunks_sought[~allowed] = 0
+    for scores in (symbols.files_sought, symbols.stems, symbols.files_named):
         scores[~files] = 0
 
 

@@ -81,7 +81,7 @@ class ChunkScores:
             cover=words.cover,
             names=words.names,
             sought=symbols.chunks_sought[rows],
-            plain=symbols.chunks_plain[rows],
+            plain=symbols.chunks_plain[rows] * allowed[rows],
             allowed=allowed[rows],
         )
 

@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 from sidecar.engine.search.query import Query
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.named_files import add_named_files
-from sidecar.engine.search.source import Flags, SearchedSnapshot
+from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
-from sidecar.parts.lexical.definitions import DefinitionRow, find_definitions, find_stems
+from sidecar.parts.lexical.definitions import (
+    DefinitionRow,
+    find_definitions,
+    find_places,
+    find_stems,
+    read_definitions,
+)
 
 KIND_WEIGHTS = {
     "class": 3.0,
@@ -47,7 +53,8 @@ class DefinitionScores:
     [files], the `chunks_` arrays the shape [chunks].
 
     - `files_sought`: the file defines a name that the query contains as an identifier.
-    - `files_plain`: the file defines a content word of the query, or two adjacent words joined.
+    - `files_plain`: the file defines a content word of the query, or two adjacent words joined. Known of the files
+      given to `add_plain` only.
     - `stems`: the file itself has such a name.
     - `chunks_sought`, `chunks_plain`: the definition starts in this chunk.
     - `files_named`: a long question names the file by its path.
@@ -68,13 +75,13 @@ class DefinitionScores:
 
 
 def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> DefinitionScores:
-    """Looks up the query's names. Plain and joined words are not looked up if the query is a symbol."""
+    """Looks up the query's names, and the files that have such a name."""
     symbols = DefinitionScores.nothing(snapshot)
     if query.files:
         add_named_files(symbols.files_named, snapshot, columns, query.files)
-    plain = () if query.is_symbol else (*query.plain, *query.joined)
-    _add_definitions(symbols, columns, find_definitions(snapshot.connection, (*query.names, *plain)), query)
-    stems = find_stems(snapshot.connection, (*query.names, *plain))
+    found = find_definitions(snapshot.connection, query.names)
+    _add_definitions(symbols.files_sought, symbols.chunks_sought, columns, found, query)
+    stems = find_stems(snapshot.connection, (*query.names, *_plain(query)))
     files = columns.files.rows(np.array([file_id for _, file_id in stems], np.int64))
     for (name, _), file in zip(stems, files.tolist(), strict=True):
         if file >= 0:
@@ -84,25 +91,39 @@ def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> 
     return symbols
 
 
-def _add_definitions(
-    symbols: DefinitionScores, columns: IndexColumns, rows: Sequence[DefinitionRow], query: Query
+def add_plain(
+    symbols: DefinitionScores, snapshot: SearchedSnapshot, columns: IndexColumns, query: Query, files: Rows
 ) -> None:
-    """Gives each file and chunk the weight of its weightiest definition."""
-    files = columns.files.rows(np.array([row.file_id for row in rows], np.int64))
-    chunks = columns.chunks.rows(np.array([row.chunk_id for row in rows], np.int64))
+    """Adds what these files define of the query's plain and joined words. Words are often defined in hundreds of files,
+    and no file is a candidate because of them."""
     names = frozenset(query.names)
-    sought = np.array([row.folded in names for row in rows], bool)
-    weights = _weights(rows, sought, query).astype(np.float32)
+    places = find_places(snapshot.connection, [name for name in _plain(query) if name not in names])
+    rows = columns.files.rows(np.array([file_id for file_id, _ in places], np.int64))
+    chosen = np.zeros(len(symbols.files_plain) + 1, bool)
+    chosen[files] = True  # the last one, with index -1, stands for files that are not in the collection
+    numbers = [places[at][1] for at in chosen[rows].nonzero()[0].tolist()]
+    found = read_definitions(snapshot.connection, numbers)
+    _add_definitions(symbols.files_plain, symbols.chunks_plain, columns, found, query)
+
+
+def _plain(query: Query) -> tuple[str, ...]:
+    """Returns the words of a query, folded, that may be names, too; none if the query is a symbol."""
+    return () if query.is_symbol else (*query.plain, *query.joined)
+
+
+def _add_definitions(
+    by_file: Floats, by_chunk: Floats, columns: IndexColumns, found: Sequence[DefinitionRow], query: Query
+) -> None:
+    """Gives each file and chunk row the weight of its weightiest definition, in place."""
+    files = columns.files.rows(np.array([row.file_id for row in found], np.int64))
+    chunks = columns.chunks.rows(np.array([row.chunk_id for row in found], np.int64))
+    weights = _weights(found, query).astype(np.float32)
     here = (files >= 0) & (chunks >= 0)
-    for chosen, by_file, by_chunk in (
-        (here & sought, symbols.files_sought, symbols.chunks_sought),
-        (here & ~sought, symbols.files_plain, symbols.chunks_plain),
-    ):
-        np.maximum.at(by_file, files[chosen], weights[chosen])
-        np.maximum.at(by_chunk, chunks[chosen], weights[chosen])
+    np.maximum.at(by_file, files[here], weights[here])
+    np.maximum.at(by_chunk, chunks[here], weights[here])
 
 
-def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDArray[np.float64]:
+def _weights(rows: Sequence[DefinitionRow], query: Query) -> NDArray[np.float64]:
     """Returns the weight of each definition by kind, export, nesting, length, spelling and container, 0-1."""
     weights = np.array([KIND_WEIGHTS.get(row.kind, 1.0) for row in rows])
     weights *= np.array([_EXPORTED if row.exported else 1.0 for row in rows])
@@ -110,7 +131,9 @@ def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDAr
     # Among the parts of a class, forward declarations and overloads, the longest is the most useful.
     further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
     weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
-    weights[sought & np.array([row.name not in query.spelled for row in rows], bool)] *= _OTHER_SPELLING
+    names = frozenset(query.names)
+    respelled = [row.folded in names and row.name not in query.spelled for row in rows]
+    weights[np.array(respelled, bool)] *= _OTHER_SPELLING
     if query.aside:
         weights[np.array([row.folded in query.aside for row in rows], bool)] *= _ASIDE
     if query.container:
