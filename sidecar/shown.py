@@ -111,13 +111,15 @@ def path(text: str) -> str:
 
 
 def numbered(text: str, first: int) -> Iterator[str]:
-    """Yields the lines of a file's content, each after its line number and a bar, so that none can pass for a line of
-    sidecar's.
+    """Yields the lines of a file's content that are not blank, each after its line number and a space, so that none can
+    pass for a line of sidecar's.
 
-    `first` is the number of the first line.
+    `first` is the number of the first line. A language model pays a token for a bar after the number, and up to three
+    for a blank line.
     """
     for number, shown in enumerate(visible(text).split("\n"), first):
-        yield f"{number}| {shown}".rstrip(" \t")
+        if shown.strip(" \t"):
+            yield f"{number} {shown}".rstrip(" \t")
 
 
 def as_json(value: object, *, indent: int | None = None, ascii_only: bool = False) -> str:

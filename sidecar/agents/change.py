@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
@@ -12,10 +13,12 @@ from sidecar.agents.catalog import BLOCK_HEAD, Agent, AgentFile, Entry
 from sidecar.agents.damaged import NotChanged
 from sidecar.agents.machine import Machine
 from sidecar.agents.program import NAME
-from sidecar.agents.record import WriteRecord, Written
+from sidecar.agents.record import WriteRecord, Written, alike
 
 SERVER = "mcp"
 _LONGEST_LINE = 200
+_LINES = re.compile(r"([-+])(\d+)")
+"""The first line of the former or the new text in the head of a part of a diff, `@@ -3,2 +3,9 @@`."""
 
 
 class AgentPlace(NamedTuple):
@@ -46,8 +49,12 @@ class Change(NamedTuple):
     def diff(self) -> Iterator[str]:
         """Yields the lines of a unified diff, with one line around each change; long lines are cut."""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        for line in unified_diff(before, after, str(self.file), str(self.file), n=1, lineterm=""):
-            yield line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
+        head = max(0, alike(before, after) - 1)
+        tail = max(0, alike(before[head:][::-1], after[head:][::-1]) - 1)
+        old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+        for line in unified_diff(old, new, str(self.file), str(self.file), n=1, lineterm=""):
+            whole = _LINES.sub(lambda match: f"{match[1]}{int(match[2]) + head}", line) if line[:2] == "@@" else line
+            yield whole if len(whole) <= _LONGEST_LINE else whole[:_LONGEST_LINE] + "…"
 
 
 def place_of(agent: Agent, project: bool, machine: Machine) -> AgentPlace | None:

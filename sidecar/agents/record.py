@@ -89,8 +89,8 @@ def _hash(text: str) -> str:
 
 def _added(before: str, after: str) -> list[tuple[int, int]] | None:
     """Returns the parts of `after` that, when removed, give `before`; None if more than additions were made."""
-    head = _alike(before, after)
-    tail = _alike(before[head:][::-1], after[head:][::-1])
+    head = alike(before, after)
+    tail = alike(before[head:][::-1], after[head:][::-1])
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     if not old:
         return [(head, head + len(new))]
@@ -102,7 +102,14 @@ def _added(before: str, after: str) -> list[tuple[int, int]] | None:
     return [(head + start, head + end) for step, _, _, start, end in steps if step == "insert"]
 
 
-def _alike(one: str, other: str) -> int:
-    """Returns the number of equal characters at the beginning of two texts."""
-    differ = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
-    return next(differ, min(len(one), len(other)))
+def alike(one: Sequence[object], other: Sequence[object]) -> int:
+    """Returns the number of equal items at the beginning of two texts or lists. Compares whole slices, because a
+    settings file may have megabytes."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

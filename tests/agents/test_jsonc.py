@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
+from difflib import unified_diff
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.agents.change import Change
 from sidecar.agents.damaged import NotChanged
 from sidecar.agents.jsonc import value_at, with_keys, with_value, without
 from sidecar.agents.record import Written
@@ -150,3 +154,29 @@ def test_any_object_gets_the_entry_keeps_the_rest_and_gives_it_back(value: dict[
     assert written is not None
     assert written.taken_back(after) == text
     assert value_at(without(after, ("mcpServers",)), ()) == value
+
+
+SERVERS = {"x": {"command": "y"}}
+BESIDE = [{"display": "a // b", "number": number, "list": [{}, None]} for number in range(20_000)]
+
+
+@pytest.mark.parametrize("first", [{"history": BESIDE}, {}], ids=["before the list", "behind the list"])
+def test_what_a_large_file_has_beside_the_list_is_not_taken_apart(first: dict[str, Any]) -> None:
+    text = json.dumps({**first, "mcpServers": SERVERS, "later": BESIDE}, indent=2)
+    tracemalloc.start()
+    after = with_value(text, WAY, ENTRY)
+    shown = list(Change(Path("settings.json"), text, after).diff())
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20 * len(text), "a list of all tokens has 60 times the size"
+    assert json.loads(after)["mcpServers"] == {**SERVERS, "sidecar": ENTRY}
+    assert without(after, WAY) == text
+    assert len(shown) < 15
+
+
+def test_a_diff_of_a_long_file_is_that_of_the_whole_texts() -> None:
+    before = json.dumps({"list": list(range(500)), "mcpServers": SERVERS, "later": list(range(500))}, indent=1)
+    after = with_value(before, WAY, ENTRY)
+    for old, new in ((before, after), (after, before), (before, before), ("", after), (before, "")):
+        wanted = unified_diff(old.splitlines(), new.splitlines(), "a.json", "a.json", n=1, lineterm="")
+        assert list(Change(Path("a.json"), old, new).diff()) == list(wanted)
