@@ -34,6 +34,7 @@ OPENS = {
     "surfaces/cli/tool_options.py": "shipped with sidecar",
     "surfaces/cli/version.py": "shipped with sidecar",
     "tools/spec.py": "shipped with sidecar",
+    "engine/team/blocks.py": "files that this process has just written into a new folder",
     "engine/team/rows.py": "files that this process has just written into a new folder",
     "engine/team/gather.py": "files that this process writes into a new folder",
     "parts/team/places.py": "a new file with a random name",

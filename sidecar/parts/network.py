@@ -194,7 +194,7 @@ class Server:
                     f" ({shown.reason(refused)}). Check the address and this machine's clock. For an authority of your"
                     " own, set SSL_CERT_FILE to the file with its certificate."
                 ) from error
-            reason = str(error).strip() or type(error).__name__
+            reason = str(error).strip().rstrip(".") or type(error).__name__
             raise self._failed(
                 f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works; what has been "
                 f"downloaded is kept."

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sidecar.engine.team import rows
+from sidecar.engine.team.blocks import HASH_BYTES
 from sidecar.engine.team.push import push
 from sidecar.errors import SnapshotUnusable
 from sidecar.model.answers import SnapshotReport
@@ -121,7 +122,7 @@ def test_a_snapshot_on_a_base_holds_only_files_and_vectors_that_the_base_lacks(t
 
 def hashes_of(folder: Path) -> set[bytes]:
     packed = (folder / "vector-hashes").read_bytes()
-    return {packed[at : at + rows.HASH_BYTES] for at in range(0, len(packed), rows.HASH_BYTES)}
+    return {packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)}
 
 
 def test_a_commit_that_changes_no_indexed_file_makes_a_snapshot_without_rows(team: Team) -> None:
@@ -207,7 +208,7 @@ def test_a_list_of_whole_snapshots_is_as_it_was_and_one_that_adds_is_of_another_
     on_base(team)
     newest, whole = json.loads((team.shelf / "heads.json").read_text())["heads"]
     assert "base" not in whole
-    assert (whole["kind"]["format"], newest["kind"]["format"]) == ("1", "2")
+    assert (whole["kind"]["format"], newest["kind"]["format"]) == ("3", "4")
     assert newest["base"] == {"sha256": whole["sha256"], "size": whole["size"], "signature": ""}
 
 
@@ -339,14 +340,14 @@ def without_its_base(shelf: Path) -> None:
         (lambda shelf: altered(shelf, 1), "is damaged: it is not the file that its name says"),
         (lambda shelf: altered(shelf, 0), "is damaged: it is not the file that its name says"),
         (another_base, "made on another base than the list says"),
-        (lambda shelf: relisted(shelf, base=None), "made with the format 2"),
+        (lambda shelf: relisted(shelf, base=None), "made with the format 4"),
         (
             lambda shelf: relisted(shelf, base=None, kind=listed(shelf)[1].kind),
             "header states something else",
         ),
         (lambda shelf: relisted(shelf, base=listed(shelf)[0].needs[1]), "made on another base"),
         (lambda shelf: other_base_in_both(shelf, folder="elsewhere"), "Its base is no whole snapshot"),
-        (lambda shelf: other_base_in_both(shelf, kind={"format": "1"}), "Its base is no whole snapshot"),
+        (lambda shelf: other_base_in_both(shelf, kind={"format": "3"}), "Its base is no whole snapshot"),
         (lambda shelf: other_base_in_both(shelf, base="0" * 64), "Its base is no whole snapshot"),
         (lambda shelf: other_base_in_both(shelf, chunks=1), "are not as a snapshot"),
         (with_part("definitions", of_the_base), "are not as a snapshot"),
@@ -357,7 +358,7 @@ def test_what_does_not_fit_its_base_is_a_miss_with_a_reason_and_the_index_stays(
 ) -> None:
     on_base(team)
     change(team.shelf)
-    if "format 2" in reason:  # otherwise the whole snapshot of an earlier commit would be used
+    if "format 4" in reason:  # otherwise the whole snapshot of an earlier commit would be used
         (newest, _) = listed(team.shelf)
         (team.shelf / "heads.json").write_bytes(heads.written([newest]))
     check_it_is_a_miss(team, reason)

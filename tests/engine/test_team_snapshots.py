@@ -322,10 +322,16 @@ def another_repository(team: Team) -> None:
         (lambda shelf: of_kind(shelf, model="other@0"), "made with the model other@0, and this sidecar would use"),
         (lambda shelf: of_kind(shelf, chunker="999"), "made with the chunker version 999"),
         (lambda shelf: of_kind(shelf, lexical="999"), "made with the lexical version 999"),
-        (lambda shelf: of_kind(shelf, format="2"), "made with the format 2"),
+        (lambda shelf: of_kind(shelf, format="2"), "^The only snapshot does not fit: it was made with the format 2"),
         (lambda shelf: of_kind(shelf, chunking="character"), "setting chunkingStrategy character"),
-        (lambda shelf: relisted(shelf, folder="packages/one"), "of this folder of the repository"),
-        (lambda shelf: relisted(shelf, commit="0" * 40), "of a commit that HEAD comes from"),
+        (
+            lambda shelf: relisted(shelf, folder="packages/one"),
+            "^The only snapshot is not of this folder of the repository",
+        ),
+        (
+            lambda shelf: relisted(shelf, commit="0" * 40),
+            "^The only snapshot at .* is not of a commit that HEAD comes from",
+        ),
         (lambda shelf: relisted(shelf, files=1), "header states something else"),
         (lambda shelf: relisted(shelf, sha256="0" * 64), "is listed there, but missing"),
         (lambda shelf: (shelf / "heads.json").unlink(), "There are no snapshots at"),
@@ -343,6 +349,23 @@ def test_what_does_not_fit_is_a_miss_with_a_reason_and_the_index_stays(
     by_itself = index(team.clone("other", snapshotSource=str(team.shelf)).open())
     assert by_itself.embedded > 0
     assert by_itself.notice.endswith("The index was made from nothing.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"kind": {}}, r"None of the 2 snapshots fits: the newest was made with the chunker version \?"),
+        ({"folder": "packages/one"}, "None of the 2 snapshots is of this folder of the repository."),
+        ({}, "None of the 2 snapshots at .* is of a commit that HEAD comes from."),
+    ],
+)
+def test_of_several_snapshots_none_fits(team: Team, changes: dict[str, Any], reason: str) -> None:
+    team.make()
+    (head,) = FolderPlace(team.shelf).heads()
+    listed = [replace(head, commit=digit * 40, **changes) for digit in "01"]
+    (team.shelf / "heads.json").write_bytes(heads.written(listed))
+    with pytest.raises(SnapshotUnusable, match=reason):
+        get(team.clone().open(), team.shelf)
 
 
 def test_a_snapshot_of_another_repository_is_not_taken(team: Team) -> None:
@@ -396,7 +419,7 @@ def every(column: str, value: Any) -> Callable[[Any], Any]:
         ("vectors", lambda raw: b"\xff" * len(raw), "are not as a snapshot"),
         ("vectors", lambda raw: raw[:-1], "are not as a snapshot"),
         ("vectors", lambda raw: b"\0" * len(raw), "not the one that the model makes here"),
-        ("vector-hashes", lambda raw: raw[-16:] + raw[:-16], "not the one that the model makes here"),
+        ("vector-hashes", lambda raw: raw[-16:] + raw[:-16], "are not as a snapshot"),
     ],
 )
 def test_rows_that_no_index_has_are_refused_and_the_index_stays(

@@ -203,6 +203,38 @@ def test_on_a_server_that_knows_no_conditions_an_entry_that_another_job_has_lost
         assert {one.commit for one in WebPlace(opened_server).heads()} == {head(n).commit for n in (1, 2, 3)}
 
 
+def test_on_a_server_that_knows_no_conditions_a_job_that_stalls_reads_the_list_again_before_it_stores_one(
+    server: ShelfServer, tmp_path: Path
+) -> None:
+    """The list that the slow job reads is under way until the other job has stored its entry and has seen it there
+    after its wait. So the slow job has stalled for longer than another job waits."""
+    server.conditions = False
+    put_one(server, tmp_path)
+    file, under_way, done = file_of(tmp_path), threading.Event(), threading.Event()
+
+    def stall(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        del server.faults["heads.json"]
+        under_way.set()
+        assert done.wait(PATIENCE_S)
+        answer(handler, 200, content)
+
+    server.faults["heads.json"] = stall
+
+    def job(number: int) -> None:
+        with Server(server.source, Way("snapshotSource", SnapshotUnusable)) as own:
+            WebPlace(own, later_s=0.05, stalled_s=0.04).put(file, head(number))
+
+    slow = threading.Thread(target=job, args=(2,))
+    slow.start()
+    assert under_way.wait(PATIENCE_S)
+    job(3)
+    done.set()
+    slow.join()
+    assert {one.commit for one in heads.parse(server.held["/team/heads.json"], "")} == {
+        head(number).commit for number in (1, 2, 3)
+    }
+
+
 def test_a_server_that_keeps_conditions_is_asked_so_once_and_its_list_stays(
     server: ShelfServer, tmp_path: Path
 ) -> None:

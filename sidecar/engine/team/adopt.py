@@ -22,7 +22,7 @@ from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled, text_hash
 from sidecar.engine.team import rows
 from sidecar.engine.team.gather import FILES_AT_ONCE, RecallAll
-from sidecar.engine.team.held import Held, Unpacked
+from sidecar.engine.team.held import Held, HeldFile, Unpacked
 from sidecar.engine.team.rows import VectorRows
 from sidecar.errors import Cancelled, SnapshotUnusable
 from sidecar.model.files import Chunk
@@ -81,17 +81,16 @@ class _Adoption:
         self._files = held.files
         self._chunks = held.chunks
         self._disk = disk
-        self._texts = held.texts
 
     def run(self, progress: Progress, cancelled: IsCancelled) -> Adopted:
         """Checks some vectors, then takes over the vectors, the files with their chunks, and the words, in this
         order."""
         self._spot_check(cancelled)
         self._keep()
-        known = self._generation.kept.find([*self._files.hashes, *self._chunks.hashes])
         taken = np.zeros(len(self._files.paths), bool)
         written = set[str]()
         for number, (some, answers) in enumerate(self._recalled(range(len(self._files.paths)), cancelled)):
+            known = self._generation.kept.find(self._hashes_of(some))
             with self._manifest.transaction() as connection:
                 for place, texts, answer in self._matching(some, answers):
                     # Both versions of a file can match, if the file was written between the comparisons.
@@ -103,6 +102,12 @@ class _Adoption:
             progress(looked, len(taken), shown.so_far("Taking over the snapshot", looked, len(taken)))
         self._finish(taken)
         return Adopted(self._held.whole, len(written))
+
+    def _hashes_of(self, places: Sequence[int]) -> list[bytes]:
+        """Returns the hashes of the paths and chunks of the files at these places, which follow one another."""
+        files = self._files
+        own: list[bytes] = self._chunks.hashes[files.starts[places[0]] : files.starts[places[-1] + 1]]
+        return [*(files.hashes[place] for place in places), *own]
 
     @property
     def _manifest(self) -> Manifest:
@@ -127,7 +132,7 @@ class _Adoption:
 
     def _recall(self, place: int) -> Recall:
         files, chunks = self._files, self._chunks
-        wanted = () if self._texts is not None else range(files.starts[place], files.starts[place + 1])
+        wanted = () if self._held.has_texts else range(files.starts[place], files.starts[place + 1])
         spans = [
             ExpectedChunk(chunks.starts[c], chunks.ends[c], unpack_names(chunks.enclosing[c]), chunks.hashes[c])
             for c in wanted
@@ -141,21 +146,21 @@ class _Adoption:
         and the result of the comparison."""
         for place, answer in zip(places, answers, strict=True):
             if answer is not None:
-                yield place, answer.texts if self._texts is None else self._own_texts(place), answer
+                yield place, self._own_texts(place) if self._held.has_texts else answer.texts, answer
 
     def _own_texts(self, place: int) -> Sequence[str]:
         """Returns a file's texts from the snapshot. Raises SnapshotUnusable unless their hashes are those of the
         chunks."""
-        assert self._texts is not None
         span = range(self._files.starts[place], self._files.starts[place + 1])
-        for number in span:
+        texts = [self._held.text(number) for number in span]
+        for number, text in zip(span, texts, strict=True):
             try:
-                same = text_hash(self._body(number, self._texts[number])) == self._chunks.hashes[number]
+                same = text_hash(self._body(number, text)) == self._chunks.hashes[number]
             except UnicodeEncodeError:
                 same = False
             if not same:
                 raise SnapshotUnusable("Its texts are not those of its chunks.")
-        return self._texts[span.start : span.stop]
+        return texts
 
     def _body(self, number: int, text: str) -> str:
         enclosing = unpack_names(self._chunks.enclosing[number])
@@ -241,8 +246,9 @@ class _Adoption:
         """Writes the words. Ids of files and chunks that were not taken over stay unused, because the index has
         postings for them."""
         with self._manifest.transaction() as connection:
-            self._write_definitions(connection, taken)
+            self._write_stems(connection, taken)
             for piece in self._held.pieces:
+                self._write_definitions(connection, piece, taken)
                 with_chunks = np.flatnonzero(np.diff(np.array(piece.files.starts, np.int64)))
                 try:
                     put_in(connection, rows.read_postings(piece.folder), piece.lengths(), with_chunks, piece.before)
@@ -255,23 +261,27 @@ class _Adoption:
             )
             self._manifest.set_meta(next_slot=len(self._chunks.kinds) + 1)
 
-    def _write_definitions(self, connection: sqlite3.Connection, taken: np.typing.NDArray[np.bool_]) -> None:
-        d = self._held.definitions
+    def _write_definitions(
+        self, connection: sqlite3.Connection, piece: HeldFile, taken: np.typing.NDArray[np.bool_]
+    ) -> None:
         starts = np.array(self._files.starts, np.int64)
-        file_of = np.searchsorted(starts, np.array(d.chunks, np.int64) - 1, side="right") - 1
-        folded = {name: fold_name(name) for name in set(d.names)}
-        connection.executemany(
-            "INSERT INTO definitions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (file + 1, chunk, name, folded[name], kind, start, end, depth, exported, container)
-                for file, chunk, name, kind, start, end, depth, exported, container in zip(
-                    file_of.tolist(),
-                    *(d.chunks, d.names, d.kinds, d.starts, d.ends, d.depths, d.exported, d.containers),
-                    strict=True,
-                )
-                if taken[file]
-            ),
-        )
+        for d in piece.definitions():
+            file_of = np.searchsorted(starts, np.array(d.chunks, np.int64) - 1, side="right") - 1
+            folded = {name: fold_name(name) for name in set(d.names)}
+            connection.executemany(
+                "INSERT INTO definitions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (file + 1, chunk, name, folded[name], kind, start, end, depth, exported, container)
+                    for file, chunk, name, kind, start, end, depth, exported, container in zip(
+                        file_of.tolist(),
+                        *(d.chunks, d.names, d.kinds, d.starts, d.ends, d.depths, d.exported, d.containers),
+                        strict=True,
+                    )
+                    if taken[file]
+                ),
+            )
+
+    def _write_stems(self, connection: sqlite3.Connection, taken: np.typing.NDArray[np.bool_]) -> None:
         connection.executemany(
             "INSERT OR IGNORE INTO file_stems VALUES(?, ?)",
             ((fold_name(file_stem(self._files.paths[p])), p + 1) for p in np.flatnonzero(taken).tolist()),

@@ -53,8 +53,7 @@ def choose(
     if not commit:
         shallow = " This clone is shallow: git fetch --deepen=500 gets the commits before." * history.is_shallow()
         raise SnapshotUnusable(
-            f"None of the {count(len(fitting), 'snapshot')} at {shown.reason(where)} is of a commit that HEAD"
-            f" comes from.{shallow}"
+            f"{_none(len(fitting), 'is', 'is not', where)} of a commit that HEAD comes from.{shallow}"
         )
 
     def cost(head: Head) -> tuple[int, int]:
@@ -87,14 +86,21 @@ def _plain(head: Head) -> str:
 
 
 def _why_none_fits(heads: Sequence[Head], here: Sequence[Head], wanted: Mapping[str, str]) -> str:
-    many = count(len(heads), "snapshot")
     if not here:
-        return f"None of the {many} is of this folder of the repository."
+        return f"{_none(len(heads), 'is', 'is not')} of this folder of the repository."
     theirs = json.loads(_plain(here[0]))
     differing = [name for name in wanted if theirs.get(name) != wanted[name]]
     name = differing[0] if differing else "format"
     said = {"model": "model", "chunking": "setting chunkingStrategy", "format": "format"}.get(name, f"{name} version")
     return (
-        f"None of the {many} fits: the newest was made with the {said} {shown.reason(theirs.get(name, '?'))}, and this"
-        f" sidecar would use {wanted[name]}."
+        f"{_none(len(heads), 'fits', 'does not fit')}: {'it' if len(heads) == 1 else 'the newest'} was made with the"
+        f" {said} {shown.reason(theirs.get(name, '?'))}, and this sidecar would use {wanted[name]}."
     )
+
+
+def _none(number: int, does: str, does_not: str, where: str = "") -> str:
+    """Returns how a sentence begins that denies something of every one of so many snapshots."""
+    at = f" at {shown.reason(where)}" if where else ""
+    if number == 1:
+        return f"The only snapshot{at} {does_not}"
+    return f"None of the {count(number, 'snapshot')}{at} {does}"

@@ -12,9 +12,12 @@ file's lines.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sqlite3
 import tempfile
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +28,7 @@ import numpy as np
 from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled
 from sidecar.engine.ports import EmbeddingCache
 from sidecar.engine.team import rows
+from sidecar.engine.team.blocks import RowsWriter, TextsWriter, write_line
 from sidecar.errors import Cancelled, IndexCorrupt
 from sidecar.model.files import Stat
 from sidecar.model.terms import IsCancelled, Progress, Vectors
@@ -37,6 +41,7 @@ from sidecar.shown import so_far
 
 FILES_AT_ONCE = 64
 _VECTORS_AT_ONCE = 8192
+_NAMES_REMEMBERED = 50_000
 
 _FILE_COLUMNS = ("path", "collection", "language", "parser", "blob", "size", "chunks")
 _CHUNK_COLUMNS = ("start", "end", "kind", "names", "enclosing")
@@ -89,15 +94,16 @@ class Gathered:
 
 @dataclass
 class _Taken:
-    """The rows of the snapshot so far, and their ids in the index."""
+    """What the snapshot has so far: the files that its rows are written to, their ids in the index, and their
+    hashes."""
 
-    files: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _FILE_COLUMNS})
-    chunks: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _CHUNK_COLUMNS})
-    texts: list[str] = field(default_factory=list)
-    file_ids: list[int] = field(default_factory=list)
-    chunk_ids: list[int] = field(default_factory=list)
-    path_hashes: list[bytes] = field(default_factory=list)
-    body_hashes: list[bytes] = field(default_factory=list)
+    files: RowsWriter
+    chunks: RowsWriter
+    texts: TextsWriter | None
+    file_ids: array[int] = field(default_factory=lambda: array("q"))
+    chunk_ids: array[int] = field(default_factory=lambda: array("q"))
+    path_hashes: bytearray = field(default_factory=bytearray)
+    body_hashes: bytearray = field(default_factory=bytearray)
     vectors: dict[bytes, int] = field(default_factory=dict)
     left_out: int = 0
     base_files: int = 0
@@ -118,8 +124,9 @@ def gather(
     ):
         connection.execute("BEGIN")  # all reads see one commit
         place = Path(folder)
-        taken = _take(connection, subject, progress, cancelled)
-        _write_rows(connection, taken, place, subject)
+        taken = _take(connection, subject, place, progress, cancelled)
+        _write_definitions(connection, taken, place, subject.before)
+        (place / "hashes").write_bytes(taken.path_hashes + taken.body_hashes)
         _write_postings(connection, taken, place, subject.before)
         vectors = _write_vectors(subject, taken, place)
         counts = {"files": len(taken.file_ids), "chunks": len(taken.chunk_ids), "vectors": vectors}
@@ -132,9 +139,22 @@ def gather(
     return Gathered(packed, files, chunks, taken.left_out)
 
 
-def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, cancelled: IsCancelled) -> _Taken:
-    """Reads the rows of the files that are the same on disk as in the index."""
-    taken = _Taken()
+def _take(
+    connection: sqlite3.Connection, subject: Subject, folder: Path, progress: Progress, cancelled: IsCancelled
+) -> _Taken:
+    """Writes the rows of the files that are the same on disk as in the index into `folder`."""
+    with contextlib.ExitStack() as stack:
+        files = stack.enter_context(RowsWriter(folder, "files", _FILE_COLUMNS))
+        chunks = stack.enter_context(RowsWriter(folder, "chunks", _CHUNK_COLUMNS))
+        texts = stack.enter_context(TextsWriter(folder, "texts")) if subject.texts else None
+        taken = _Taken(files, chunks, texts)
+        _take_all(connection, subject, taken, progress, cancelled)
+    return taken
+
+
+def _take_all(
+    connection: sqlite3.Connection, subject: Subject, taken: _Taken, progress: Progress, cancelled: IsCancelled
+) -> None:
     listed = connection.execute(
         "SELECT id, path, collection, language, parser, sha256, size, path_hash, path_vector, blob FROM files"
         " WHERE masked = 0 AND buffered = 0 ORDER BY id"
@@ -148,13 +168,12 @@ def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, 
     for number, file in enumerate(listed):
         if number % FILES_AT_ONCE == 0:
             _go_on(cancelled)
-        own = _chunks_of(connection, file[0])
+        own = _chunks_of(connection, file[0], subject.texts)
         blob = file[9].hex() if file[0] in sure else blobs.get(file[0], "")
         if blob and file[0] not in strange and rows.is_path(file[1]) and _is_embedded(file, own):
             _add(taken, file, own, blob, subject.base)
         else:
             taken.left_out += 1
-    return taken
 
 
 def _go_on(cancelled: IsCancelled) -> None:
@@ -164,13 +183,7 @@ def _go_on(cancelled: IsCancelled) -> None:
 
 def _with_strange_definitions(connection: sqlite3.Connection) -> set[int]:
     """Returns the ids of the files with a definition whose texts cannot be in a snapshot."""
-    plain: dict[str, bool] = {}
-
-    def is_plain(text: str) -> bool:
-        if text not in plain:
-            plain[text] = rows.is_plain(text)
-        return plain[text]
-
+    is_plain = functools.lru_cache(_NAMES_REMEMBERED)(rows.is_plain)
     found = connection.execute("SELECT file_id, name, kind, container FROM definitions")
     return {file for file, *texts in found if not all(map(is_plain, texts))}
 
@@ -221,7 +234,7 @@ def _compared(
             _go_on(cancelled)
             some = files[start : start + FILES_AT_ONCE]
             for file in some:
-                chunks[file[0]] = _chunks_of(connection, file[0])
+                chunks[file[0]] = _chunks_of(connection, file[0], texts=True)
             yield [_recall(file, chunks[file[0]], subject.texts) for file in some]
 
     done = iter(files)
@@ -237,9 +250,11 @@ def _compared(
     return blobs
 
 
-def _chunks_of(connection: sqlite3.Connection, file_id: int) -> list[Any]:
+def _chunks_of(connection: sqlite3.Connection, file_id: int, texts: bool) -> list[Any]:
+    """Returns the rows of a file's chunks; the last column is "" without `texts`."""
+    text = "text" if texts else "''"
     return connection.execute(
-        "SELECT id, start_line, end_line, kind, names, enclosing, body_hash, vector_id, text FROM chunks"
+        f"SELECT id, start_line, end_line, kind, names, enclosing, body_hash, vector_id, {text} FROM chunks"
         " WHERE file_id = ? ORDER BY id",
         (file_id,),
     ).fetchall()
@@ -260,54 +275,45 @@ def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], blob: str, b
         taken.base_chunks += len(chunks)
         return
     file_id, path, collection, language, parser, _, size, path_hash, path_vector, _ = file
-    row = (path, collection, language, parser, blob, size, len(chunks))
-    for column, value in zip(taken.files.values(), row, strict=True):
-        column.append(value)
+    taken.files.add((path, collection, language, parser, blob, size, len(chunks)))
     taken.file_ids.append(file_id)
-    taken.path_hashes.append(path_hash)
+    taken.path_hashes += path_hash
     taken.vectors[path_hash] = path_vector
     for chunk_id, start, end, kind, names, enclosing, body_hash, vector_id, text in chunks:
-        for column, value in zip(taken.chunks.values(), (start, end, kind, names, enclosing), strict=True):
-            column.append(value)
+        taken.chunks.add((start, end, kind, names, enclosing))
+        if taken.texts is not None:
+            taken.texts.add(text)
         taken.chunk_ids.append(chunk_id)
-        taken.texts.append(text)
-        taken.body_hashes.append(body_hash)
+        taken.body_hashes += body_hash
         taken.vectors[body_hash] = vector_id
 
 
-def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, subject: Subject) -> None:
-    rows.write_json(folder, "files", taken.files)
-    rows.write_json(folder, "chunks", taken.chunks)
-    if subject.texts:
-        rows.write_json(folder, "texts", taken.texts)
-    number_of = {chunk_id: number for number, chunk_id in enumerate(taken.chunk_ids, subject.before.chunks + 1)}
-    columns: dict[str, list[Any]] = {name: [] for name in _DEFINITION_COLUMNS}
-    for chunk_id, *rest in connection.execute(
+def _write_definitions(connection: sqlite3.Connection, taken: _Taken, folder: Path, before: Before) -> None:
+    found = connection.execute(
         "SELECT chunk_id, name, kind, start_line, end_line, depth, exported, container FROM definitions ORDER BY rowid"
-    ):
-        if (number := number_of.get(chunk_id)) is not None:
-            for column, value in zip(columns.values(), (number, *rest), strict=True):
-                column.append(value)
-    rows.write_json(folder, "definitions", columns)
-    (folder / "hashes").write_bytes(b"".join((*taken.path_hashes, *taken.body_hashes)))
+    )
+    ids, many = taken.chunk_ids, len(taken.chunk_ids)
+    with RowsWriter(folder, "definitions", _DEFINITION_COLUMNS) as out:
+        for chunk_id, *rest in found:
+            place = bisect_left(ids, chunk_id)
+            if place < many and ids[place] == chunk_id:
+                out.add((before.chunks + place + 1, *rest))
 
 
 def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path, before: Before) -> None:
-    order = np.argsort(np.array(taken.chunk_ids, np.int64), kind="stable")
     chunk_ids, file_ids = np.array(taken.chunk_ids, np.int64), np.array(taken.file_ids, np.int64)
+    order = np.argsort(chunk_ids, kind="stable")
     assert (order == np.arange(len(order))).all()  # a file's chunks get consecutive ids above all others
-    terms: list[str] = []
-    sizes: list[list[int]] = [[] for _ in COLUMNS]
     with contextlib.ExitStack() as stack:
-        blobs = [stack.enter_context((folder / f"blobs-{column}").open("wb")) for column in COLUMNS]
+        terms, *outs = (
+            stack.enter_context((folder / name).open("wb"))
+            for name in ("terms", *(f"{kind}-{column}" for kind in ("sizes", "blobs") for column in COLUMNS))
+        )
         for block in take_out(connection, chunk_ids, file_ids, before):
-            terms += block.terms
-            for each, out, column in zip(sizes, blobs, block.columns, strict=True):
-                each.extend(map(len, column))
-                out.write(b"".join(column))
-    rows.write_json(folder, "terms", terms)
-    for name, each in zip(COLUMNS, sizes, strict=True):
-        (folder / f"sizes-{name}").write_bytes(np.array(each, "<u4").tobytes())
+            write_line(terms, block.terms)
+            for column, sizes, blobs in zip(block.columns, outs, outs[len(COLUMNS) :], strict=False):
+                sizes.write(np.array([len(blob) for blob in column], "<u4").tobytes())
+                blobs.write(b"".join(column))
     lengths = lengths_of(connection, chunk_ids, file_ids)
     packed = lengths.bodies.astype("<u4").tobytes() + lengths.fields.astype("<u4").tobytes()
     (folder / "lengths").write_bytes(packed)

@@ -1,13 +1,14 @@
-"""Writes and reads the parts of a team snapshot: rows as columns in JSON, numbers as arrays. Everything that is read is
-checked in detail, because it comes from elsewhere.
+"""Writes and reads the parts of a team snapshot: rows as columns in lines of JSON, numbers as arrays. Everything that
+is read is checked in detail, because it comes from elsewhere.
 
 Files and chunks are numbered from 1 in the order of the rows, and the chunks of a file follow one another.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
@@ -18,17 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.models.facts import ModelFacts
+from sidecar.engine.team.blocks import HASH_BYTES, Hashes, Texts, read_lines, wrong
 from sidecar.errors import SnapshotUnusable
 from sidecar.model.terms import Vectors
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.transfer import COLUMNS, TermBlock, WholeLengths
 from sidecar.parts.manifest import unpack_names
 
-FORMAT = 1
-FORMAT_ON_BASE = 2
+FORMAT = 3
+FORMAT_ON_BASE = 4
 """The format of a snapshot that adds to a base. For a version of sidecar without bases, such a snapshot does not
 fit."""
-HASH_BYTES = 16
 PARTS: Mapping[str, bool] = {
     **dict.fromkeys(("files", "chunks", "definitions", "hashes", "terms", "lengths"), True),
     **dict.fromkeys((f"{kind}-{column}" for column in COLUMNS for kind in ("sizes", "blobs")), True),
@@ -40,10 +41,9 @@ _MOST_TEXT = 4096
 _MOST_NAMES = 100_000
 _MOST_NUMBER = 1 << 40
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_BLOCK = 20_000
 _LONGEST = 1.01
 """The maximum length of a vector: 1, and what rounding to float16 adds."""
-_Rows = TypeVar("_Rows", bound="FileRows | ChunkRows | DefinitionRows")
+_Rows = TypeVar("_Rows", bound="FileRows | ChunkRows")
 
 
 def kind_of(versions: Mapping[str, int], chunking: str, model: ModelFacts) -> dict[str, str]:
@@ -75,7 +75,7 @@ class FileRows:
     blobs: list[str]
     sizes: list[int]
     starts: list[int]
-    hashes: list[bytes]
+    hashes: Hashes
 
     def followed_by(self, more: FileRows) -> FileRows:
         """Returns these rows followed by the others, whose chunks follow these chunks."""
@@ -88,12 +88,12 @@ class ChunkRows:
     """The rows of chunks, as parallel columns. `names` and `enclosing` are packed as in the manifest; lines are
     1-based."""
 
-    starts: list[int]
-    ends: list[int]
+    starts: array[int]
+    ends: array[int]
     kinds: list[str]
     names: list[str]
     enclosing: list[str]
-    hashes: list[bytes]
+    hashes: Hashes
 
     def followed_by(self, more: ChunkRows) -> ChunkRows:
         """These rows and then the others."""
@@ -102,7 +102,7 @@ class ChunkRows:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRows:
-    """The rows of definitions, as parallel columns. `chunks` are numbers of chunks; those of a base come first."""
+    """Some rows of definitions, as parallel columns. `chunks` are numbers of chunks; those of a base come first."""
 
     chunks: list[int]
     names: list[str]
@@ -113,37 +113,31 @@ class DefinitionRows:
     exported: list[int]
     containers: list[str]
 
-    def followed_by(self, more: DefinitionRows) -> DefinitionRows:
-        """These rows and then the others."""
-        return _joined(self, more)
-
 
 def _joined(first: _Rows, more: _Rows) -> _Rows:
     """Returns rows whose columns are those of the first followed by those of the other."""
     columns = [column.name for column in fields(first)]
-    joined: dict[str, Any] = {column: [*getattr(first, column), *getattr(more, column)] for column in columns}
+    joined: dict[str, Any] = {column: getattr(first, column) + getattr(more, column) for column in columns}
     return type(first)(**joined)
-
-
-def write_json(folder: Path, name: str, columns: Mapping[str, Sequence[Any]] | Sequence[str]) -> None:
-    """Writes a part as JSON."""
-    text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
-    (folder / name).write_bytes(text.encode())
 
 
 def read_files(folder: Path, chunks: int) -> FileRows:
     """Reads the rows of files, which must have `chunks` chunks in all. Raises SnapshotUnusable."""
-    read = _columns(folder, "files", ("path", "collection", "language", "parser", "blob", "size", "chunks"))
+    names = ("path", "collection", "language", "parser", "blob", "size", "chunks")
+    read: dict[str, list[Any]] = {name: [] for name in names}
+    for block in _blocks(folder, "files", names):
+        for name in names:
+            read[name] += block[name]
     count = len(read["path"])
     counts = _numbers(read["chunks"], 0, chunks)
     if sum(counts) != chunks:
-        raise _wrong("files")
+        raise wrong("files")
     paths = _texts(read["path"])
     if len(set(paths)) != count or not all(map(_is_inside, paths)):
         raise SnapshotUnusable("It names paths that no index of this workspace can have.")
     blobs = _texts(read["blob"])
     if not all(re.fullmatch("[0-9a-f]{40}", blob) for blob in blobs):
-        raise _wrong("files")
+        raise wrong("files")
     return FileRows(
         paths=paths,
         collections=_numbers(read["collection"], 0, 1),
@@ -174,69 +168,69 @@ def is_path(path: str) -> bool:
 
 def read_chunks(folder: Path, files: int) -> ChunkRows:
     """Reads the rows of chunks. `files` is the number of files. Raises SnapshotUnusable."""
-    read = _columns(folder, "chunks", ("start", "end", "kind", "names", "enclosing"))
-    starts, ends = _numbers(read["start"], 1, _MOST_NUMBER), _numbers(read["end"], 1, _MOST_NUMBER)
-    if any(start > end for start, end in zip(starts, ends, strict=True)):
-        raise _wrong("chunks")
-    count = len(starts)
-    return ChunkRows(
-        starts=starts,
-        ends=ends,
-        kinds=_texts(read["kind"]),
-        names=_packed(read["names"]),
-        enclosing=_packed(read["enclosing"]),
-        hashes=_hashes(folder, files, count, files + count),
-    )
+    rows = ChunkRows(array("q"), array("q"), [], [], [], Hashes(b""))
+    known: dict[str, str] = {}  # most texts occur many times, and each is kept once
+    for read in _blocks(folder, "chunks", ("start", "end", "kind", "names", "enclosing")):
+        starts, ends = _numbers(read["start"], 1, _MOST_NUMBER), _numbers(read["end"], 1, _MOST_NUMBER)
+        if any(start > end for start, end in zip(starts, ends, strict=True)):
+            raise wrong("chunks")
+        rows.starts.extend(starts)
+        rows.ends.extend(ends)
+        for column, texts in (
+            (rows.kinds, _texts(read["kind"])),
+            (rows.names, _packed(read["names"])),
+            (rows.enclosing, _packed(read["enclosing"])),
+        ):
+            column.extend(known.setdefault(text, text) for text in texts)
+    return replace(rows, hashes=_hashes(folder, files, len(rows.kinds), files + len(rows.kinds)))
 
 
-def read_definitions(folder: Path, chunks: int, before: int = 0) -> DefinitionRows:
-    """Reads the rows of definitions. `chunks` is the number of chunks, `before` that of the base. Raises
+def read_definitions(folder: Path, chunks: int, before: int = 0) -> Iterator[DefinitionRows]:
+    """Yields the rows of definitions in blocks. `chunks` is the number of chunks, `before` that of the base. Raises
     SnapshotUnusable."""
     names = ("chunk", "name", "kind", "start", "end", "depth", "exported", "container")
-    read = _columns(folder, "definitions", names)
-    return DefinitionRows(
-        chunks=_numbers(read["chunk"], before + 1, before + chunks),
-        names=_texts(read["name"]),
-        kinds=_texts(read["kind"]),
-        starts=_numbers(read["start"], 1, _MOST_NUMBER),
-        ends=_numbers(read["end"], 1, _MOST_NUMBER),
-        depths=_numbers(read["depth"], 0, 10_000),
-        exported=_numbers(read["exported"], 0, 1),
-        containers=_texts(read["container"]),
-    )
+    for read in _blocks(folder, "definitions", names):
+        yield DefinitionRows(
+            chunks=_numbers(read["chunk"], before + 1, before + chunks),
+            names=_texts(read["name"]),
+            kinds=_texts(read["kind"]),
+            starts=_numbers(read["start"], 1, _MOST_NUMBER),
+            ends=_numbers(read["end"], 1, _MOST_NUMBER),
+            depths=_numbers(read["depth"], 0, 10_000),
+            exported=_numbers(read["exported"], 0, 1),
+            containers=_texts(read["container"]),
+        )
 
 
-def read_texts(folder: Path, chunks: int) -> list[str] | None:
-    """Reads the texts of the chunks; None if the snapshot has none. Raises SnapshotUnusable."""
-    if not (folder / "texts").exists():
-        return None
-    texts = _json(folder, "texts")
-    if not isinstance(texts, list) or len(texts) != chunks or not all(isinstance(text, str) for text in texts):
-        raise _wrong("texts")
-    return texts
+def read_texts(folder: Path, chunks: int) -> Texts | None:
+    """Returns the texts of the chunks; None if the snapshot has none. Raises SnapshotUnusable."""
+    return Texts(folder, "texts", chunks) if (folder / "texts").exists() else None
 
 
 def read_postings(folder: Path) -> Iterator[TermBlock]:
     """Yields the postings in blocks. `transfer.put_in` checks their content. Raises SnapshotUnusable."""
-    terms = _json(folder, "terms")
-    if not isinstance(terms, list):
-        raise _wrong("terms")
-    _texts(terms)
-    sizes = [_array(folder, f"sizes-{column}", "<u4", len(terms)) for column in COLUMNS]
+    count = (folder / f"sizes-{COLUMNS[0]}").stat().st_size // 4
+    sizes = [_array(folder, f"sizes-{column}", "<u4", count) for column in COLUMNS]
     for column, each in zip(COLUMNS, sizes, strict=True):
         if (folder / f"blobs-{column}").stat().st_size != int(each.sum(dtype=np.int64)):
-            raise _wrong(f"blobs-{column}")
+            raise wrong(f"blobs-{column}")
     sources = [(folder / f"blobs-{column}").open("rb") for column in COLUMNS]
+    done = 0
     try:
-        for start in range(0, len(terms), _BLOCK):
-            some = slice(start, start + _BLOCK)
+        for terms in read_lines(folder, "terms"):
+            if not isinstance(terms, list) or done + len(terms) > count:
+                raise wrong("terms")
+            some = slice(done, done + len(terms))
             columns = [
                 [source.read(size) for size in each[some].tolist()] for source, each in zip(sources, sizes, strict=True)
             ]
-            yield TermBlock(terms[some], columns)
+            yield TermBlock(_texts(terms), columns)
+            done += len(terms)
     finally:
         for source in sources:
             source.close()
+    if done != count:
+        raise wrong("terms")
 
 
 def read_lengths(folder: Path, files: int, chunks: int) -> WholeLengths:
@@ -253,12 +247,10 @@ class VectorRows:
         size = (folder / "vector-hashes").stat().st_size
         count = size // HASH_BYTES
         if size % HASH_BYTES or (folder / "vectors").stat().st_size != count * dimension * 2:
-            raise _wrong("vectors")
-        packed = (folder / "vector-hashes").read_bytes()
-        self.hashes = [packed[at : at + HASH_BYTES] for at in range(0, size, HASH_BYTES)]
-        self._place = {key: place for place, key in enumerate(self.hashes)}
-        if len(self._place) != count:
-            raise _wrong("vector-hashes")
+            raise wrong("vectors")
+        self.hashes = Hashes((folder / "vector-hashes").read_bytes())
+        if not _ascend(self.hashes.packed):
+            raise wrong("vector-hashes")
         shape = (count, dimension)
         # The low bytes of all numbers come first, then the high ones, which compress well.
         self._planes = np.memmap(folder / "vectors", np.uint8, "r").reshape(2, *shape) if count else None
@@ -271,8 +263,9 @@ class VectorRows:
 
     def of(self, key: bytes) -> Vectors | None:
         """Returns the vector of the text with this hash, shape [1, dimension]; None if there is none."""
-        place = self._place.get(key)
-        return None if place is None else self._joined(slice(place, place + 1))
+        place = bisect_left(self.hashes, key)
+        there = place < len(self.hashes) and self.hashes[place] == key
+        return self._joined(slice(place, place + 1)) if there else None
 
     def _joined(self, which: slice) -> Vectors:
         if self._planes is None:
@@ -282,13 +275,20 @@ class VectorRows:
         with np.errstate(invalid="ignore", over="ignore"):
             lengths = np.linalg.norm(vectors, axis=1)
         if not np.isfinite(lengths).all() or (len(lengths) and lengths.max() > _LONGEST):
-            raise _wrong("vectors")
+            raise wrong("vectors")
         return vectors
+
+
+def _ascend(packed: bytes) -> bool:
+    """Whether each of these hashes is greater than the one before."""
+    high, low = np.frombuffer(packed, ">u8").reshape(-1, 2).astype(np.uint64).T
+    more = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    return bool(more.all())
 
 
 def write_vectors(folder: Path, hashes: Sequence[bytes], blocks: Iterator[Vectors]) -> None:
     """Writes vectors in the form that `VectorRows` reads. `blocks` are float32, shape [n, dimension], and parallel to
-    `hashes` together."""
+    `hashes` together, which ascend."""
     (folder / "vector-hashes").write_bytes(b"".join(hashes))
     rest = folder / "vectors.high"
     with (folder / "vectors").open("wb") as low, rest.open("wb") as high:
@@ -302,46 +302,41 @@ def write_vectors(folder: Path, hashes: Sequence[bytes], blocks: Iterator[Vector
     rest.unlink()
 
 
-def _columns(folder: Path, part: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    read = _json(folder, part)
-    if not isinstance(read, dict) or sorted(read) != sorted(names):
-        raise _wrong(part)
-    columns = list(read.values())
-    if not all(isinstance(column, list) for column in columns) or any(len(a) != len(b) for a, b in pairwise(columns)):
-        raise _wrong(part)
-    return read
-
-
-def _json(folder: Path, part: str) -> Any:
-    try:
-        return json.loads((folder / part).read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise _wrong(part) from error
+def _blocks(folder: Path, part: str, names: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
+    for read in read_lines(folder, part):
+        if not isinstance(read, dict) or sorted(read) != sorted(names):
+            raise wrong(part)
+        columns = list(read.values())
+        if not all(isinstance(column, list) for column in columns):
+            raise wrong(part)
+        if any(len(a) != len(b) for a, b in pairwise(columns)):
+            raise wrong(part)
+        yield read
 
 
 def _array(folder: Path, part: str, kind: str, count: int) -> NDArray[Any]:
     found = np.fromfile(folder / part, kind) if (folder / part).stat().st_size % 4 == 0 else np.zeros(0)
     if len(found) != count:
-        raise _wrong(part)
+        raise wrong(part)
     return found
 
 
-def _hashes(folder: Path, start: int, count: int, total: int) -> list[bytes]:
+def _hashes(folder: Path, start: int, count: int, total: int) -> Hashes:
     packed = (folder / "hashes").read_bytes()
     if len(packed) != total * HASH_BYTES:
-        raise _wrong("hashes")
-    return [packed[at * HASH_BYTES : (at + 1) * HASH_BYTES] for at in range(start, start + count)]
+        raise wrong("hashes")
+    return Hashes(packed[start * HASH_BYTES : (start + count) * HASH_BYTES])
 
 
 def _numbers(values: list[Any], low: int, high: int) -> list[int]:
     if not all(type(value) is int and low <= value <= high for value in values):
-        raise _wrong("numbers")
+        raise wrong("numbers")
     return values
 
 
 def _texts(values: list[Any]) -> list[str]:
     if not all(isinstance(value, str) and len(value) <= _MOST_TEXT for value in values):
-        raise _wrong("texts")
+        raise wrong("texts")
     if _CONTROL.search("".join(set(values))):
         raise SnapshotUnusable("It holds control characters in names or paths.")
     return values
@@ -352,12 +347,8 @@ def _packed(values: list[Any]) -> list[str]:
     try:
         for value in set(values):
             if len(value) > _MOST_NAMES or not all(isinstance(name, str) for name in unpack_names(value)):
-                raise _wrong("chunks")
+                raise wrong("chunks")
             value.encode()
     except (ValueError, TypeError, RecursionError) as error:
-        raise _wrong("chunks") from error
+        raise wrong("chunks") from error
     return values
-
-
-def _wrong(part: str) -> SnapshotUnusable:
-    return SnapshotUnusable(f"Its {part} are not as a snapshot has them.")

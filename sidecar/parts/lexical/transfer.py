@@ -7,6 +7,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +22,7 @@ from sidecar.parts.lexical.postings import next_segment
 
 COLUMNS = ("bodies", "names", "fields")
 _TERMS = 20_000
+_BLOB_BYTES = 4 * 1024**2
 _HEADER = 8
 _WIDTHS = (1, 2, 4, 8)
 _LONGEST_TERM = 1_000
@@ -57,27 +61,42 @@ class WholeLengths:
 def take_out(
     connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids, before: Before = NOTHING
 ) -> Iterator[TermBlock]:
-    """Yields the postings of these chunks and files, in blocks. Both arrays must ascend. The id at position i becomes
-    `before` + i + 1."""
-    terms = [t for (t,) in connection.execute("SELECT DISTINCT term FROM lexical_postings ORDER BY term")]
-    segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
-    marks = ",".join(map(str, segments))
-    for start in range(0, len(terms), _TERMS):
-        some = terms[start : start + _TERMS]
-        rows = connection.execute(
-            f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
-            " AND term BETWEEN ? AND ?",
-            (some[0], some[-1]),
-        ).fetchall()
+    """Yields the postings of these chunks and files, in blocks of bounded size. Both arrays must ascend. The id at
+    position i becomes `before` + i + 1."""
+    for some, rows in _term_blocks(connection):
         places = {term: place for place, term in enumerate(some)}
         columns = [
-            _numbered([(places[row[0]], blob) for row in rows if (blob := row[column + 1])], ids, first, step)
+            _numbered(
+                [(places[row[0]], blob) for row in rows if (blob := (row[2], row[3], row[4])[column])], ids, first, step
+            )
             for column, (ids, first, step) in enumerate(
                 (*((chunk_ids, before.chunks, 1),) * 2, (file_ids, before.files, FIELDS))
             )
         ]
         kept = [place for place in range(len(some)) if any(place in column for column in columns)]
         yield TermBlock([some[p] for p in kept], [[column.get(p, b"") for p in kept] for column in columns])
+
+
+_Row = tuple[str, int, bytes | None, bytes | None, bytes | None]
+
+
+def _term_blocks(connection: sqlite3.Connection) -> Iterator[tuple[list[str], list[_Row]]]:
+    """Yields some terms at a time, in ascending order, each time with the rows that all segments have of them."""
+    segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
+    query = "SELECT term, segment, bodies, names, fields FROM lexical_postings WHERE segment = ? ORDER BY term"
+    terms: list[str] = []
+    rows: list[_Row] = []
+    size = 0
+    for term, own in groupby(merge(*(connection.execute(query, (s,)) for s in segments)), itemgetter(0)):
+        terms.append(term)
+        for row in own:
+            rows.append(row)
+            size += sum(len(blob) for blob in row[2:] if blob)
+        if len(terms) == _TERMS or size > _BLOB_BYTES:
+            yield terms, rows
+            terms, rows, size = [], [], 0
+    if terms:
+        yield terms, rows
 
 
 def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, first: int, step: int) -> dict[int, bytes]:

@@ -167,11 +167,14 @@ class FolderPlace:
 
 class WebPlace:
     """A server. `put` only needs PUT. If the server supports If-Match and If-None-Match too, no entry can be lost. If
-    it ignores them, the list is read again after `later_s` seconds, in case another job has replaced it meanwhile."""
+    it ignores them, the list is read again after `later_s` seconds, in case another job has replaced it meanwhile. A
+    list whose reading took longer than `stalled_s` seconds is read again before it is stored; with each attempt that
+    limit grows, for a server that is always slow."""
 
-    def __init__(self, server: Server, later_s: float = _LATER_S) -> None:
+    def __init__(self, server: Server, later_s: float = _LATER_S, stalled_s: float = _LATER_S / 2) -> None:
         self._server = server
         self._later_s = later_s
+        self._stalled_s = stalled_s
 
     @property
     def name(self) -> str:
@@ -210,17 +213,21 @@ class WebPlace:
             if not self._server.put(address, file):
                 raise SnapshotUnusable(f"{shown.reason(address)} was not taken (status 412).")
         waited = False
-        for _ in range(_ATTEMPTS):
+        for attempt in range(1, _ATTEMPTS + 1):
+            began = time.monotonic()
             listed, tag = self._read()
+            took = time.monotonic() - began
             if head not in listed:
                 waited = False
+                if took > attempt * self._stalled_s:
+                    continue  # another job may have stored its list since then, and looked at it for the last time
                 content = heads.written(heads.with_head(listed, head))
                 if not self._server.put(self._list, content, _condition(listed, tag)):
                     time.sleep(random.uniform(0.05, 0.5))
             elif waited or self._keeps_conditions(listed):
                 return
             else:
-                time.sleep(self._later_s * random.uniform(1.0, 1.5))
+                time.sleep(max(self._later_s, 2 * took) * random.uniform(1.0, 1.5))
                 waited = True
         raise SnapshotUnusable(f"{shown.reason(self._list)} is changed by others all the time; try again.")
 
