@@ -58,10 +58,10 @@ def test_a_line_is_one_line_and_escaping_it_again_changes_nothing(text: str) -> 
 
 
 @given(ANY | AWKWARD)
-def test_a_content_keeps_its_lines_and_each_has_its_number(text: str) -> None:
+def test_a_content_keeps_its_lines_but_the_blank_ones_and_each_has_its_number(text: str) -> None:
     shown = list(numbered(text, 9))
-    assert len(shown) == text.count("\n") + 1
-    assert [one.split("|")[0] for one in shown] == [str(9 + n) for n in range(len(shown))]
+    filled = [n for n, one in enumerate(visible(text).split("\n"), 9) if one.strip(" \t")]
+    assert [one.split(" ")[0] for one in shown] == [str(n) for n in filled]
     assert "\n".join(shown).splitlines() == shown
 
 
