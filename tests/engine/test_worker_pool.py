@@ -428,7 +428,7 @@ def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(project: Proj
         workspace.refresh(no_progress, lambda: bool(started))
     workspace.close()
     pool.rest()
-    assert all(process.poll() is not None for process in started)
+    until(lambda: all(process.poll() is not None for process in started))  # one that is just starting ends itself
 
 
 def test_a_process_inherits_nothing_of_this_one_and_ends_with_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import { indexWorkspace, makeWorkspace } from "./workspace";
 
 const QUESTION = "send a message over a websocket";
 const INDEXING_MS = 300_000;
-test.use({ editorOptions: { second: "uvicorn" } });
+test.use({ editorOptions: { second: "uvicorn", probe: true } });
 
 /** Opens another window of the same editor; `asked` is the query of its address. */
 async function another(window: Window, browser: Browser, asked: string): Promise<Window> {
@@ -60,13 +60,8 @@ test("a folder that is added makes a workspace without a name, and one search co
   browser,
 }) => {
   const one = await inWindow(window, browser, "starlette");
-  await one.command("Workspaces: Add Folder to Workspace...");
-  await expect(one.title).toContainText("Add Folder to Workspace");
-  await one.input.fill(join(window.editor.root, "uvicorn"));
-  await expect(async () => {
-    await one.page.keyboard.press("Enter");
-    await expect(one.input).toBeHidden({ timeout: 5000 });
-  }).toPass();
+  // Not by the editor's own dialog: it takes whichever folder it lists at the moment of the key.
+  await one.command("Probe: Add the Second Folder");
   await expect(one.page.locator(".explorer-folders-view")).toContainText("uvicorn");
   await expect(async () => {
     await one.search(QUESTION);

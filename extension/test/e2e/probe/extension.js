@@ -1,5 +1,5 @@
 // Stands for other people's extensions: a language whose symbols come late, an agent that invokes the editor's language
-// model tools, and a model that a user can choose in the chat.
+// model tools, a model that a user can choose in the chat, and a command that adds a folder to the window.
 const { readFileSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const vscode = require("vscode");
@@ -18,6 +18,7 @@ exports.activate = ({ subscriptions }) => {
   subscriptions.push(
     vscode.languages.registerCodeLensProvider(language, { provideCodeLenses }),
     vscode.commands.registerCommand("probe.invokeTools", invokeTools),
+    vscode.commands.registerCommand("probe.addFolder", addFolder),
     vscode.lm.registerLanguageModelChatProvider("probe", MODEL),
   );
   void vscode.lm.selectChatModels({ vendor: "probe" });
@@ -47,6 +48,11 @@ async function invokeTools() {
   const told = [];
   for (const { tool, input } of asked) told.push(await invoke(tool, input));
   writeFileSync(join(beside(), "told.json"), JSON.stringify(told));
+}
+
+/** Adds the folder `uvicorn`, which is beside the opened one. */
+function addFolder() {
+  vscode.workspace.updateWorkspaceFolders(1, 0, { uri: vscode.Uri.file(join(beside(), "uvicorn")) });
 }
 
 async function invoke(tool, input) {
