@@ -300,6 +300,13 @@ def disk_error(error: OSError, path: object) -> DiskFull | PermissionDenied:
     )
 
 
+def output_error(error: OSError) -> DiskFull | PermissionDenied:
+    """Returns the error for a result that could not be written to standard output."""
+    if error.errno in _NO_SPACE:
+        return DiskFull("The result could not be written to standard output.")
+    return PermissionDenied(f"The result could not be written to standard output: {error.strerror or error}.")
+
+
 class ConfigInvalid(SidecarError):
     """A setting is unknown or has a value that is not allowed."""
 

@@ -183,11 +183,18 @@ def prune(session: CliSession) -> int:
     title = f"Remove {shown.count(len(found.folders), 'index', 'indexes')}?"
     needs_person = args.all_data or any(not one.is_gone for one in found.folders)
     if not session.agrees(title, found.as_lines(), "Remove", needs_person):
-        session.note("Nothing was removed.")
+        session.note(f"Nothing was removed. {_why_not(session, needs_person)}")
         return NOT_CONFIRMED
     done = tool.remove(found.folders, args.all_data)
     session.show(done.value, done.as_lines())
     return 0
+
+
+def _why_not(session: CliSession, needs_person: bool) -> str:
+    if session.stdin.isatty():
+        return ""
+    what = "a person has to answer in a terminal" if needs_person else "answer in a terminal, or give --yes"
+    return f"Nobody could be asked: {what}."
 
 
 def delete(session: CliSession) -> int:
