@@ -110,8 +110,14 @@ def test_deleting_says_what_stays_and_takes_that_too_when_a_person_says_so_twice
     assert "What nothing could make again stays: memories. `sidecar delete --all-data` takes it too." in done.stderr
     refused = indexed.run(ALONE, "delete", "--all-data", "--yes", cwd=work)
     assert refused.returncode == 9
-    assert "Kept: memories. Nothing could make it again, so a person at a terminal has to agree" in refused.stderr
+    kept = "Kept, because nothing could make it again: memories."
+    assert f"{kept} Nobody could be asked: a person has to answer in a terminal." in refused.stderr
     assert "Run make all" in indexed.run(ALONE, "memory", "get", "how", cwd=work).stdout
+    with terminal(indexed, work, ALONE, "delete", "--all-data") as shell:
+        shell.shows("too? Delete? [y/N] ")
+        shell.type("n\n")
+        shell.shows(kept)
+        assert shell.ends() == 9
     with terminal(indexed, work, ALONE, "delete", "--all-data") as shell:
         shell.shows("too? Delete? [y/N] ")
         shell.type("y\n")
