@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexLocked
-from sidecar.surfaces.cli.main import main
+from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Service
@@ -66,6 +66,27 @@ def test_with_json_a_failure_inside_a_command_is_one_object_too(command: str) ->
     if status != 1:
         assert out == ""
         assert error(err)["code"] in ("INDEX_LOCKED", "INVALID_PARAMS", "UNKNOWN_TOOL")
+
+
+DENIED = PermissionError(errno.EACCES, "Permission denied", "/data/of/root")
+
+
+def test_a_data_folder_of_another_user_is_a_refusal_that_says_what_to_do() -> None:
+    status, out, err = run("status", workspace=FakeWorkspace(broken=DENIED))
+    assert (status, out) == (8, "")
+    assert err.startswith('sidecar: Permission denied. "/data/of/root" cannot be opened: Permission denied. ')
+    assert err.endswith("set SIDECAR_HOME to another folder. [PERMISSION_DENIED]\n")
+
+
+def test_a_data_folder_of_another_user_is_a_refusal_outside_of_the_tools_too() -> None:
+    def refuses(*_: object) -> int:
+        raise DENIED
+
+    err = io.StringIO()
+    doors = Doors(refuses, refuses, refuses, refuses)
+    service = Service(FakeWorkspaces(FakeWorkspace({})), tools=ALL_TOOLS)
+    assert main(["--stdio"], service=service, doors=doors, stdout=io.StringIO(), stderr=err) == 8
+    assert '"/data/of/root" cannot be opened' in err.getvalue()
 
 
 class _Refusing(io.StringIO):

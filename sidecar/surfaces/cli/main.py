@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union, cast
 
 from sidecar import shown
-from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError
+from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError, access_error
 from sidecar.surfaces.cli.options import PIPE_CLOSED, UsageError, build_parser, parse
 from sidecar.surfaces.cli.sharing import Sharing, sharing_of
 from sidecar.surfaces.cli.terminal import Output, absent_stream
@@ -117,6 +117,8 @@ def main(
         return report(Cancelled("Run the same command again to continue."))
     except BrokenPipeError:
         return PIPE_CLOSED
+    except PermissionError as error:
+        return report(access_error(error))
     except Exception as error:
         if not report.as_json:
             raise
