@@ -394,7 +394,8 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "list all indexes of this user",
         "List every index of the data folder, the one last used first: its workspace, how many files and chunks it\n"
         "has, its size, when it was last opened for writing, and what is kept beside it (memories, documents, edited\n"
-        "settings), which outlives a deleted index.",
+        "settings), which outlives a deleted index and is then listed by its folder: nothing names its workspace any\n"
+        "more.",
         "    sidecar indexes\n    sidecar indexes --json\n",
         _add_nothing,
     ),
