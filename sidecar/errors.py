@@ -300,6 +300,22 @@ def disk_error(error: OSError, path: object) -> DiskFull | PermissionDenied:
     )
 
 
+def access_error(error: OSError) -> PermissionDenied:
+    """Returns the error for a file or folder that the system does not let this user open, as after a call with sudo."""
+    what = shown.place(error.filename) if error.filename else "A file"
+    return PermissionDenied(
+        f"{what} cannot be opened: {error.strerror or error}. If it is sidecar's own, make it yours again, or set "
+        "SIDECAR_HOME to another folder."
+    )
+
+
+def output_error(error: OSError) -> DiskFull | PermissionDenied:
+    """Returns the error for a result that could not be written to standard output."""
+    if error.errno in _NO_SPACE:
+        return DiskFull("The result could not be written to standard output.")
+    return PermissionDenied(f"The result could not be written to standard output: {error.strerror or error}.")
+
+
 class ConfigInvalid(SidecarError):
     """A setting is unknown or has a value that is not allowed."""
 

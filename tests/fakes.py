@@ -242,7 +242,7 @@ class FakeWorkspace:
     def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
         return tuple(patterns) if self._indexed is None else ()
 
-    def status(self) -> StatusAnswer:
+    def status(self, up_to_date: bool = False) -> StatusAnswer:
         self._fail()
         status = StatusAnswer("not_found", self._root, f"{self._root}.index", f"{self._root}.index/config.json")
         if self._indexed is not None:

@@ -137,9 +137,8 @@ def check_model(settings: Settings, home: Path | None = None) -> Check:
     embedder = make_embedder(settings, home)
     try:
         near, same, far = embedder.embed_documents(_THREE_TEXTS * _FOR_A_CARD)[:3]
-        found = (
-            f"{embedder.model_id}, dimension {embedder.dimension}, on {embedder.device} {embedder.device_note}".strip()
-        )
+        on = embedder.device_note or embedder.device
+        found = f"{embedder.model_id}, dimension {embedder.dimension}, on {on}"
         fine = float(np.dot(near, same)) > float(np.dot(near, far))
     finally:
         embedder.close()

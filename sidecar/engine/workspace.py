@@ -373,8 +373,9 @@ class IndexedWorkspace:
         """See `sidecar.model.workspace.Workspace.find_closest`."""
         return self._queries.find_closest(query, limit, threshold, cancelled)
 
-    def status(self) -> StatusAnswer:
+    def status(self, up_to_date: bool = False) -> StatusAnswer:
         """Returns the status of the index. Opens the index if necessary, but does not wake a workspace that rests.
+        `up_to_date`: see `sidecar.model.workspace.Workspace.status`.
 
         Errors of the index are reported in the answer, not raised.
         """
@@ -384,6 +385,8 @@ class IndexedWorkspace:
             self._live_update.readable()
             self._live_update.consider_upgrade()
             self.reload_settings()
+            if up_to_date:
+                self._live_update.freshen()
             return self._live_update.on_current(lambda generation: self._status_of(generation, ""))
         except SidecarError as error:
             return self._status_of(None, error.message)

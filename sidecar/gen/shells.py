@@ -28,8 +28,11 @@ def manual() -> str:
     """The manual page, in troff. It has no date, so that it changes only with what it says."""
     from argparse_manpage.manpage import Manpage
 
-    page = Manpage(build_parser())
+    parser = build_parser()
+    page = Manpage(parser)
+    what_for = str(parser.description).split(".")[0]
     page.date, page.manual = "", "sidecar"
+    page.description = what_for[0].lower() + what_for[1:]
     return "\n".join(_as_text(line.rstrip()) for line in str(page).splitlines()).rstrip() + "\n"
 
 

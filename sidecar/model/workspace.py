@@ -219,8 +219,12 @@ class Workspace(Protocol):
     def memories(self) -> Memories:
         """The memories of this workspace."""
 
-    def status(self) -> StatusAnswer:
-        """Returns the state of the index. If the index cannot be opened, the answer says why."""
+    def status(self, up_to_date: bool = False) -> StatusAnswer:
+        """Returns the state of the index. If the index cannot be opened, the answer says why.
+
+        With `up_to_date` it waits for changes as a search does: a process that ends with this answer would otherwise
+        always say that it is still looking for them.
+        """
 
     def config(self) -> ConfigAnswer:
         """Returns the settings in force, and where each of them comes from."""

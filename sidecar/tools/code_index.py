@@ -227,7 +227,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
 
 def get_index_status(context: Context, params: NoParams) -> IndexStatus:
     """Returns the state of the workspace's index."""
-    answer = context.workspace.status()
+    answer = context.workspace.status(up_to_date=not context.goes_on)
     return index_status(replace(answer, problems=tuple(context.problems_of(answer.problems))))
 
 

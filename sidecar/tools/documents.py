@@ -76,7 +76,7 @@ class DocumentSearchResult(SnakeResult):
         """Yields the lines that a shell prints on standard output."""
         for hit in self.results:
             yield (STRONG, hit.doc_id), (ASIDE, f"  {hit.score:.3f}")
-            yield from (f"  {text}" for text in hit.highlights)
+            yield from (f"  {' '.join(text.split())}" for text in hit.highlights)
 
     def as_notes(self) -> Iterator[str]:
         """Yields the notes that a shell prints on standard error, one sentence each."""

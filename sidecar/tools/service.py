@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 from sidecar import shown
-from sidecar.errors import Internal, SidecarError, UnknownTool
+from sidecar.errors import Internal, SidecarError, UnknownTool, access_error
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progress
@@ -300,8 +300,8 @@ def _constant(word: Confirm) -> Callable[[str], Words]:
 
 
 def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[[], T], veil: Veil | None = None) -> T:
-    """Runs `work` and words its errors for the caller. Turns every exception that is not a `SidecarError` into
-    `Internal`, and logs it under an id that the caller gets."""
+    """Runs `work` and words its errors for the caller. A PermissionError becomes `PermissionDenied`; every other
+    exception that is not a `SidecarError` becomes `Internal`, and is logged under an id that the caller gets."""
     try:
         return work()
     except SidecarError as error:
@@ -310,6 +310,9 @@ def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[
         if (worded := error.worded(say)) is error:
             raise
         raise worded from error.__cause__
+    except PermissionError as error:
+        denied = access_error(error)
+        raise denied if veil is None else veil.error(denied) from None
     except Exception as error:
         incident = uuid.uuid4().hex[:8]
         tool = name.name if isinstance(name, ToolSpec) else name

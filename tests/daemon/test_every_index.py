@@ -61,6 +61,7 @@ def test_pruning_takes_what_no_workspace_needs_and_its_vectors_and_nothing_else(
     asked = indexed.run("prune")
     assert asked.returncode == 9
     assert "does not exist any more" in asked.stderr
+    assert asked.stderr.endswith("Nothing was removed. Nobody could be asked: answer in a terminal, or give --yes.\n")
     assert str(root) in listed(indexed)
     assert indexed.run("prune", "--yes").returncode == 0
     assert set(listed(indexed)) == {str(work)}
@@ -72,7 +73,11 @@ def test_pruning_takes_what_no_workspace_needs_and_its_vectors_and_nothing_else(
 def test_only_a_person_in_a_terminal_has_the_index_of_a_workspace_that_exists_removed(
     indexed: DataFolder, work: Path
 ) -> None:
-    assert indexed.run("prune", "--unused", "0", "--yes").returncode == 9
+    refused = indexed.run("prune", "--unused", "0", "--yes")
+    assert refused.returncode == 9
+    assert refused.stderr.endswith(
+        "Nothing was removed. Nobody could be asked: a person has to answer in a terminal.\n"
+    )
     with terminal(indexed, work, "prune", "--unused", "0") as shell:
         shell.shows("Remove 1 index? Remove? [y/N] ")
         shell.type("n\n")
@@ -105,8 +110,14 @@ def test_deleting_says_what_stays_and_takes_that_too_when_a_person_says_so_twice
     assert "What nothing could make again stays: memories. `sidecar delete --all-data` takes it too." in done.stderr
     refused = indexed.run(ALONE, "delete", "--all-data", "--yes", cwd=work)
     assert refused.returncode == 9
-    assert "Kept: memories. Nothing could make it again, so a person at a terminal has to agree" in refused.stderr
+    kept = "Kept, because nothing could make it again: memories."
+    assert f"{kept} Nobody could be asked: a person has to answer in a terminal." in refused.stderr
     assert "Run make all" in indexed.run(ALONE, "memory", "get", "how", cwd=work).stdout
+    with terminal(indexed, work, ALONE, "delete", "--all-data") as shell:
+        shell.shows("too? Delete? [y/N] ")
+        shell.type("n\n")
+        shell.shows(kept)
+        assert shell.ends() == 9
     with terminal(indexed, work, ALONE, "delete", "--all-data") as shell:
         shell.shows("too? Delete? [y/N] ")
         shell.type("y\n")

@@ -34,6 +34,18 @@ def watched(project: Project) -> tuple[IndexedWorkspace, queue.Queue[StatusAnswe
 
 
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_a_process_that_ends_after_the_status_looks_for_changes_first(project: Project, strategy: str) -> None:
+    project.flags["indexingStrategy"], project.prepares_here = strategy, True
+    index(project.open())
+    project.close()
+    assert project.open().status(up_to_date=True).notice == ""
+    project.close()
+    project.write("src/engine.py", NEW)
+    status = project.open().status(up_to_date=True)
+    assert (status.notice, status.files) == ("", len(FILES) + 1)
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
 def test_a_saved_file_is_found_by_the_next_search(project: Project, strategy: str) -> None:
     project.flags["indexingStrategy"] = strategy
     workspace, seen = watched(project)

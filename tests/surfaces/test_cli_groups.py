@@ -84,9 +84,11 @@ def test_documents_are_added_found_listed_and_kept_without_a_yes(shell: Shell) -
     assert shell("documents", "list", "-i", "notes")[1] == "d1  12 characters\n"
     assert "notes  sqlite  1 document\n" in shell("documents", "indexes")[1]
     assert shell("documents", "search", "-i", "notes", "rate")[1].startswith("d1  ")
+    shell("documents", "add", "-i", "notes", "d1", "rate limits\nand\ta\n")
+    assert shell("documents", "search", "-i", "notes", "limits")[1].endswith("  ...rate limits and a ...\n")
     assert shell("documents", "delete", "-i", "notes", "d1")[0] == 9
     assert shell("documents", "drop", "notes")[0] == 9
-    assert shell("documents", "list", "-i", "notes")[1] == "d1  12 characters\n"
+    assert shell("documents", "list", "-i", "notes")[1] == "d1  18 characters\n"
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])

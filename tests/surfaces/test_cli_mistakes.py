@@ -3,14 +3,16 @@ object."""
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 from typing import Any
 
 import pytest
 
 from sidecar.errors import IndexLocked
-from sidecar.surfaces.cli.main import main
+from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Service
@@ -66,6 +68,53 @@ def test_with_json_a_failure_inside_a_command_is_one_object_too(command: str) ->
         assert error(err)["code"] in ("INDEX_LOCKED", "INVALID_PARAMS", "UNKNOWN_TOOL")
 
 
+DENIED = PermissionError(errno.EACCES, "Permission denied", "/data/of/root")
+
+
+def test_a_data_folder_of_another_user_is_a_refusal_that_says_what_to_do() -> None:
+    status, out, err = run("status", workspace=FakeWorkspace(broken=DENIED))
+    assert (status, out) == (8, "")
+    assert err.startswith('sidecar: Permission denied. "/data/of/root" cannot be opened: Permission denied. ')
+    assert err.endswith("set SIDECAR_HOME to another folder. [PERMISSION_DENIED]\n")
+
+
+def test_a_data_folder_of_another_user_is_a_refusal_outside_of_the_tools_too() -> None:
+    def refuses(*_: object) -> int:
+        raise DENIED
+
+    err = io.StringIO()
+    doors = Doors(refuses, refuses, refuses, refuses)
+    service = Service(FakeWorkspaces(FakeWorkspace({})), tools=ALL_TOOLS)
+    assert main(["--stdio"], service=service, doors=doors, stdout=io.StringIO(), stderr=err) == 8
+    assert '"/data/of/root" cannot be opened' in err.getvalue()
+
+
+class _Refusing(io.StringIO):
+    """A standard output that takes nothing, for the reason given."""
+
+    def __init__(self, reason: int) -> None:
+        super().__init__()
+        self.reason = reason
+
+    def write(self, text: str) -> int:
+        raise OSError(self.reason, os.strerror(self.reason))
+
+    def flush(self) -> None:
+        self.write("")
+
+
+@pytest.mark.parametrize(("reason", "code"), [(errno.ENOSPC, "DISK_FULL"), (errno.EIO, "PERMISSION_DENIED")])
+@pytest.mark.parametrize("command", ["status", "completion bash", "symbols parse", "models"])
+def test_a_result_that_standard_output_does_not_take_is_an_error_with_a_reason(
+    command: str, reason: int, code: str
+) -> None:
+    service, err = Service(FakeWorkspaces(FakeWorkspace({"a.py": "def parse(): 1\n"})), tools=ALL_TOOLS), io.StringIO()
+    main(["index", "-q"], service=service, stdout=io.StringIO(), stderr=io.StringIO())
+    assert main([*command.split(), "--json"], service=service, stdout=_Refusing(reason), stderr=err) == 8
+    assert error(err.getvalue())["code"] == code
+    assert "standard output" in error(err.getvalue())["detail"]
+
+
 def test_with_json_an_error_of_our_own_is_one_object_too() -> None:
     broken = FakeWorkspace(broken=RuntimeError("the cable is loose"))
     status, out, err = run("status", "--json", workspace=broken)
@@ -85,6 +134,8 @@ def test_with_json_an_error_of_our_own_is_one_object_too() -> None:
         (["models", "downlaod", "x"], "download"),
         (["search", "index", "x", "--fromat", "json"], "--format"),
         (["search", "index", "x", "--format", "jsn"], "json"),
+        (["memry", "list"], "memory"),
+        (["document", "list"], "documents"),
     ],
 )
 def test_what_was_mistyped_is_asked_back(argv: list[str], meant: str) -> None:
@@ -96,6 +147,8 @@ def test_what_was_mistyped_is_asked_back(argv: list[str], meant: str) -> None:
 def test_what_resembles_nothing_is_told_where_the_list_is() -> None:
     assert run("xyzzy")[2] == 'sidecar: error: "xyzzy" is no command; sidecar -h lists them all.\n'
     assert run("status", "extra")[2].endswith("; sidecar status -h lists what it takes.\n")
+    _, _, err = run("memory", "frobnicate")
+    assert err.startswith('sidecar: error: "memory frobnicate" is no command; sidecar memory needs one of: save, ')
 
 
 @pytest.mark.parametrize(

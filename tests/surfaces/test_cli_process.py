@@ -81,6 +81,18 @@ def test_a_reader_that_goes_away_ends_it_quietly(home: Path) -> None:
     assert done.stderr == b""
 
 
+def test_a_full_disk_behind_standard_output_is_one_sentence(home: Path) -> None:
+    for words in ("indexes", "--help", "--version"):
+        line, env = command(home, words)
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(line, env=env, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+        assert done.returncode == 8
+        assert done.stderr.decode() == (
+            "sidecar: There is no space left on the disk."
+            " The result could not be written to standard output. [DISK_FULL]\n"
+        )
+
+
 def test_ctrl_c_ends_indexing_with_130_and_says_what_is_kept(home: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()

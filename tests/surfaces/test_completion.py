@@ -67,6 +67,11 @@ def test_the_manual_page_has_every_command_and_names_no_day() -> None:
     assert not re.search(r"\d{4}\\-\d\d\\-\d\d", page)
 
 
+def test_the_manual_page_says_after_the_name_what_the_program_is_for_so_that_it_can_be_searched_for() -> None:
+    lines = (ROOT / "docs" / "sidecar.1").read_text("utf-8").splitlines()
+    assert lines[lines.index(".SH NAME") + 1] == r"sidecar \- search a codebase by meaning and by word, on this machine"
+
+
 def test_no_line_of_the_manual_page_is_taken_for_a_request_and_lost() -> None:
     lines = (ROOT / "docs" / "sidecar.1").read_text("utf-8").splitlines()
     requests = {line.split()[0] for line in lines if line[:1] in {".", "'"}}

@@ -183,11 +183,19 @@ def prune(session: CliSession) -> int:
     title = f"Remove {shown.count(len(found.folders), 'index', 'indexes')}?"
     needs_person = args.all_data or any(not one.is_gone for one in found.folders)
     if not session.agrees(title, found.as_lines(), "Remove", needs_person):
-        session.note("Nothing was removed.")
+        session.note(f"Nothing was removed.{_why_not(session, needs_person)}")
         return NOT_CONFIRMED
     done = tool.remove(found.folders, args.all_data)
     session.show(done.value, done.as_lines())
     return 0
+
+
+def _why_not(session: CliSession, needs_person: bool) -> str:
+    """Returns why nothing was agreed to, after a space; empty in a terminal, where a person has said no."""
+    if session.stdin.isatty():
+        return ""
+    what = "a person has to answer in a terminal" if needs_person else "answer in a terminal, or give --yes"
+    return f" Nobody could be asked: {what}."
 
 
 def delete(session: CliSession) -> int:
@@ -208,7 +216,7 @@ def delete(session: CliSession) -> int:
         session.note(f"What nothing could make again stays: {kept}. `sidecar delete --all-data` takes it too.")
         return status
     if not session.agrees(f"Delete {kept} of {shown.quoted(session.root)} too?", (), "Delete", needs_person=True):
-        session.note(f"Kept: {kept}. Nothing could make it again, so a person at a terminal has to agree to this too.")
+        session.note(f"Kept, because nothing could make it again: {kept}.{_why_not(session, needs_person=True)}")
         return NOT_CONFIRMED
     done = EveryIndexTool().remove((left,), all_data=True)
     for line in done.as_lines():

@@ -9,14 +9,15 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union, cast
 
 from sidecar import shown
-from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError
+from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError, access_error
 from sidecar.surfaces.cli.options import PIPE_CLOSED, UsageError, build_parser, parse
 from sidecar.surfaces.cli.sharing import Sharing, sharing_of
-from sidecar.surfaces.cli.terminal import absent_stream, silence_stdout
+from sidecar.surfaces.cli.terminal import Output, absent_stream
 from sidecar.tools.wording import Wording
 
 if TYPE_CHECKING:
@@ -100,12 +101,13 @@ def main(
 
     Tests and `sidecar.__main__` pass `service`, `doors` and the streams.
     """
-    out, err = stdout or sys.stdout or absent_stream(), stderr or sys.stderr or absent_stream()
-    _never_raise_for_a_character(out, err)
+    raw, err = stdout or sys.stdout or absent_stream(), stderr or sys.stderr or absent_stream()
+    _never_raise_for_a_character(raw, err)
+    out = cast(TextIO, Output(raw))
     words = sys.argv[1:] if argv is None else argv
     report = _Report(err, as_json="--json" in words, quiet=not {"-q", "--quiet"}.isdisjoint(words))
     try:
-        args = parse(words)
+        args = _parsed(words, out)
         _resolve_paths(args)
         status = _run(args, service, doors, (stdin or sys.stdin or absent_stream(), out, err))
         out.flush()
@@ -114,14 +116,22 @@ def main(
     except KeyboardInterrupt:
         return report(Cancelled("Run the same command again to continue."))
     except BrokenPipeError:
-        if out is sys.stdout:
-            silence_stdout()
         return PIPE_CLOSED
+    except PermissionError as error:
+        return report(access_error(error))
     except Exception as error:
         if not report.as_json:
             raise
         return report(Internal(f"{type(error).__name__}: {shown.reason(error)}. Run it without --json to see where."))
     return status
+
+
+def _parsed(words: Sequence[str], out: TextIO) -> argparse.Namespace:
+    with redirect_stdout(out):  # argparse prints help and version to sys.stdout
+        try:
+            return parse(words)
+        finally:
+            out.flush()
 
 
 def _never_raise_for_a_character(*streams: TextIO) -> None:

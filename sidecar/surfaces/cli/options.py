@@ -155,13 +155,12 @@ def _no_command(words: Sequence[str]) -> UsageError:
     first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
     inner = _commands_below(first)
     if not inner:
-        meant = did_you_mean(first, COMMANDS)
+        meant = did_you_mean(first, [name.partition(" ")[0] for name in COMMANDS])
         return UsageError(f"{shown.quoted(first)} is no command{meant or '; sidecar -h lists them all.'}")
-    known = ", ".join(inner)
     meant = did_you_mean(second, inner) if second else ""
-    return UsageError(
-        f"sidecar {first} needs one of: {known}{meant or f'; sidecar {first} {next(iter(inner))} -h says how.'}"
-    )
+    unknown = f"{shown.quoted(f'{first} {second}')} is no command; " if second else ""
+    advice = meant or f"; sidecar {first} {next(iter(inner))} -h says how."
+    return UsageError(f"{unknown}sidecar {first} needs one of: {', '.join(inner)}{advice}")
 
 
 def _commands_below(first: str) -> dict[str, str]:
@@ -395,7 +394,8 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "list all indexes of this user",
         "List every index of the data folder, the one last used first: its workspace, how many files and chunks it\n"
         "has, its size, when it was last opened for writing, and what is kept beside it (memories, documents, edited\n"
-        "settings), which outlives a deleted index.",
+        "settings), which outlives a deleted index and is then listed by its folder: nothing names its workspace any\n"
+        "more.",
         "    sidecar indexes\n    sidecar indexes --json\n",
         _add_nothing,
     ),

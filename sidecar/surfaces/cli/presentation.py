@@ -182,7 +182,7 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "similar",
         ("find_similar",),
         "PATH may end with the line, or with the lines, to compare: src/app.py:42 or src/app.py:42-60, as results and\n"
-        "editors print them. Options and output are otherwise those of search.",
+        "editors print them. The output is that of search.",
         "    sidecar similar src/app.py:42\n    sidecar similar src/app.py --line 42 --end-line 60 -n 3\n",
         {"path": Argument("needed", metavar="PATH[:LINE]"), "limit": Argument(short="-n")},
     ),

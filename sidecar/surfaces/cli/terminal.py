@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Never, TextIO
+from typing import TYPE_CHECKING, Any, Never, TextIO
 
 from sidecar import shown
-from sidecar.errors import Cancelled
+from sidecar.errors import Cancelled, output_error
 from sidecar.surfaces.cli.links import Links
 from sidecar.tools.lines import ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
 
@@ -241,11 +241,46 @@ def _ready(*descriptors: int) -> list[int]:
             return ready
 
 
-def silence_stdout() -> None:
-    """Discards what is still buffered for a reader that has gone.
+class Output:
+    """Standard output that says so if it does not take a text.
+
+    `write` and `flush` raise DiskFull or PermissionDenied, and BrokenPipeError if the reader has gone. What a
+    real standard output still holds is then discarded.
+    """
+
+    def __init__(self, raw: TextIO) -> None:
+        self._raw = raw
+
+    def write(self, text: str) -> int:
+        """Writes the text and returns its length."""
+        with self._refusals():
+            return self._raw.write(text)
+
+    def flush(self) -> None:
+        """Writes what is buffered."""
+        with self._refusals():
+            self._raw.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if self._raw is sys.__stdout__:
+                _discard(self._raw)
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise output_error(error) from error
+
+
+def _discard(stream: TextIO) -> None:
+    """Discards what is still buffered, and what is written from now on.
 
     Otherwise the interpreter would raise the error again when it exits.
     """
     sink = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(sink, sys.stdout.fileno())
+    os.dup2(sink, stream.fileno())
     os.close(sink)
