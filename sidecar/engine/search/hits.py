@@ -4,7 +4,7 @@ result."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ _SAME = 0.01
 """Chunks of one file whose length norms differ by at most this share are compared word by word."""
 _LEADING = 25
 """The number of best files in which repeated chunks are looked for; hardly anybody pages further."""
+_REMEMBERED = 100_000
+"""The number of comparisons that a revision remembers."""
 _SHARED_WORDS = 0.8
 """Two chunks repeat each other if they share at least this part of all their distinct words."""
 
@@ -151,11 +153,31 @@ def _without_twins(snapshot: SearchedSnapshot, columns: IndexColumns, shown: _Sh
     ]
     if not pairs:
         return shown
-    texts = snapshot.stored_texts([int(shown.rows[i]) for pair in pairs for i in pair])
-    keep = np.ones(len(shown.rows), bool)
-    for (_, worse), one, other in zip(pairs, texts[::2], texts[1::2], strict=True):
-        keep[worse] &= not _alike(one, other)
+    rows = shown.rows.tolist()
+    twins = _twins_among(snapshot, [(rows[better], rows[worse]) for better, worse in pairs])
+    keep = np.ones(len(rows), bool)
+    for (_, worse), alike in zip(pairs, twins, strict=True):
+        keep[worse] &= not alike
     return shown.take(keep.nonzero()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Which pairs of chunk rows of a revision repeat each other, of those that have been compared."""
+
+    alike: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+
+def _twins_among(snapshot: SearchedSnapshot, pairs: Sequence[tuple[int, int]]) -> list[bool]:
+    """Returns for each pair of chunk rows whether they repeat each other. Reads only texts that no earlier search of
+    the revision has compared."""
+    known = snapshot.memo.get(_Compared, _Compared).alike
+    unknown = [pair for pair in pairs if pair not in known]
+    texts = snapshot.stored_texts([row for pair in unknown for row in pair]) if unknown else ()
+    found = {pair: _alike(*of_pair) for pair, *of_pair in zip(unknown, texts[::2], texts[1::2], strict=True)}
+    if len(known) < _REMEMBERED:
+        known.update(found)
+    return [found[pair] if pair in found else known[pair] for pair in pairs]
 
 
 def _alike(one: str, other: str) -> bool:

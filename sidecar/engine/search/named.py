@@ -4,11 +4,22 @@ middle of a function."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model.answers import Hit, HitDefinition, MarkedLine
 from sidecar.parts.lexical.definitions import find_definitions_at, find_ends
 from sidecar.parts.manifest import read_file_id
+
+_REMEMBERED = 10_000
+"""The number of places whose definitions a revision remembers, about three megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The definitions at places (file id, line, last line) of a revision that have been looked up."""
+
+    by_place: dict[tuple[int, int, int], HitDefinition | None] = field(default_factory=dict)
 
 
 def definitions_of(
@@ -22,8 +33,16 @@ def definitions_of(
     for row, end_line, excerpt in passages:
         line = best_line(excerpt).line if excerpt else int(snapshot.chunk_start[row])
         places.append((int(snapshot.file_ids[snapshot.chunk_file[row]]), line, end_line))
-    found = find_definitions_at(snapshot.connection, places)
-    return [d and HitDefinition(d.name, d.kind, d.container, d.start_line, d.end_line) for d in found]
+    known = snapshot.memo.get(_Known, _Known).by_place
+    unknown = [place for place in places if place not in known]
+    rows = find_definitions_at(snapshot.connection, unknown) if unknown else []
+    found = {
+        place: d and HitDefinition(d.name, d.kind, d.container, d.start_line, d.end_line)
+        for place, d in zip(unknown, rows, strict=True)
+    }
+    if len(known) < _REMEMBERED:
+        known.update(found)
+    return [found[place] if place in found else known[place] for place in places]
 
 
 def ends_of(snapshot: SearchedSnapshot, hit: Hit) -> list[int]:
