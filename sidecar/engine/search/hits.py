@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +201,7 @@ def to_hits(
     texts = iter(shown_chunks(snapshot, [row for span in page for row in span.rows]))
     stored = [[next(texts) for _ in span.rows] for span in page]
     contents = [_content(snapshot, span, chunks) for span, chunks in zip(page, stored, strict=True)]
-    names = [tuple(dict.fromkeys(name for chunk in chunks for name in chunk.names)) for chunks in stored]
+    names = [tuple(dict.fromkeys(chain.from_iterable(chunk.names for chunk in chunks))) for chunks in stored]
     excerpts: list[tuple[MarkedLine, ...]] = [
         excerpt(content, span.start_line, terms, defined) if terms is not None else ()
         for span, content, defined in zip(page, contents, names, strict=True)
