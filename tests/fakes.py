@@ -37,6 +37,7 @@ from sidecar.model.answers import (
     Explanation,
     FileReport,
     Hit,
+    HybridDefaults,
     OverviewAnswer,
     PathsAnswer,
     PatternReport,
@@ -283,6 +284,10 @@ class FakeWorkspace:
         index = f"{self._root}.index"
         config = {**CONFIG, "hybridSearch": {"enabled": True, "defaultAlpha": self._alpha}}
         return ConfigAnswer(exists, f"{index}/config.json", index, config, {"include": "default"}, ())
+
+    def hybrid_defaults(self) -> HybridDefaults:
+        self._fail()
+        return HybridDefaults(True, self._alpha)
 
     def explain(self, path: str) -> Explanation:
         self._fail()

@@ -57,6 +57,7 @@ from sidecar.model.answers import (
     ConfigAnswer,
     Explanation,
     FileReport,
+    HybridDefaults,
     OverviewAnswer,
     PathsAnswer,
     PatternReport,
@@ -404,6 +405,11 @@ class IndexedWorkspace:
             problems=settings.problems,
             model_problem=self._model_problem(settings),
         )
+
+    def hybrid_defaults(self) -> HybridDefaults:
+        """See `sidecar.model.workspace.Workspace.hybrid_defaults`."""
+        settings = self.settings()
+        return HybridDefaults(settings.hybrid_enabled, settings.default_alpha)
 
     def _model_problem(self, settings: Settings) -> str:
         try:

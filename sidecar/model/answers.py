@@ -333,6 +333,14 @@ class StatusAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class HybridDefaults:
+    """`enabled`: whether hybrid is the default mode. `alpha`: the default weight of meaning in it, 0-1."""
+
+    enabled: bool
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigAnswer:
     """The settings in force.
 

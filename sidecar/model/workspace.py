@@ -13,6 +13,7 @@ from sidecar.model.answers import (
     DocumentsAnswer,
     Explanation,
     FileReport,
+    HybridDefaults,
     Memory,
     MemoryPage,
     OverviewAnswer,
@@ -228,6 +229,9 @@ class Workspace(Protocol):
 
     def config(self) -> ConfigAnswer:
         """Returns the settings in force, and where each of them comes from."""
+
+    def hybrid_defaults(self) -> HybridDefaults:
+        """Returns the settings that count for a search that names neither mode nor alpha."""
 
     def explain(self, path: str) -> Explanation:
         """Returns why a path is or is not in the index. Raises PathTraversal, InvalidParams."""

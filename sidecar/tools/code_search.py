@@ -5,7 +5,7 @@ This module defines names, limits and result shapes. The engine ranks, matches a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -214,12 +214,12 @@ def _answer(context: Context, request_for: RequestFor) -> SearchAnswer:
 def _request(
     params: SearchCodeParams, collection: Collection, question: str, budget: int, workspace: Workspace
 ) -> SearchRequest:
-    mode = _mode(workspace, params)
+    mode, alpha = _mode_and_alpha(workspace, params)
     return SearchRequest(
         query=question,
         collection=collection,
         mode=mode,
-        alpha=_alpha(workspace, params, mode),
+        alpha=alpha,
         top_k=params.top_k,
         offset=params.offset,
         paths=tuple(params.paths),
@@ -238,27 +238,15 @@ def _part(tokens: int, questions: int) -> int:
     return tokens and max(1, tokens // questions)
 
 
-def _mode(workspace: Workspace, params: SearchCodeParams) -> Mode:
-    """Returns the mode that the call names. If it names neither mode nor alpha and the setting `hybridSearch.enabled`
-    is false, `vector` replaces `hybrid`."""
-    said = params.model_fields_set & {"mode", "alpha"}
-    if params.mode != "hybrid" or said or _hybrid_settings(workspace).get("enabled") is not False:
-        return params.mode
-    return "vector"
-
-
-def _alpha(workspace: Workspace, params: SearchCodeParams, mode: Mode) -> float:
-    """Returns the alpha that the call names; otherwise `hybridSearch.defaultAlpha` in hybrid mode, or the parameter's
-    default in the others."""
-    if "alpha" in params.model_fields_set or mode != "hybrid":
-        return params.alpha
-    alpha = _hybrid_settings(workspace).get("defaultAlpha")
-    return float(alpha) if isinstance(alpha, int | float) else params.alpha
-
-
-def _hybrid_settings(workspace: Workspace) -> Mapping[str, object]:
-    found = workspace.config().config.get("hybridSearch")
-    return found if isinstance(found, dict) else {}
+def _mode_and_alpha(workspace: Workspace, params: SearchCodeParams) -> tuple[Mode, float]:
+    """Returns the mode and the alpha that the call names. If it names neither and the setting `hybridSearch.enabled` is
+    false, `vector` replaces `hybrid`. If it names no alpha, `hybridSearch.defaultAlpha` counts in hybrid mode, and the
+    parameter's default in the others."""
+    named = params.model_fields_set & {"mode", "alpha"}
+    if params.mode != "hybrid" or "alpha" in named:
+        return params.mode, params.alpha
+    unnamed = workspace.hybrid_defaults()
+    return ("hybrid", unnamed.alpha) if named or unnamed.enabled else ("vector", params.alpha)
 
 
 def _full(answers: Sequence[SearchAnswer], questions: Sequence[str], explain: bool) -> SearchResult:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from functools import cache
+from typing import Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,8 +19,6 @@ OWN_SENTENCES = frozenset(
 
 PLACES = frozenset({"project_path", "index_path", "config_path", "workspace"})
 """The fields, in any result, that name a place on the machine."""
-
-_NO_TEXT = frozenset({int, float, bool, type(None)})
 
 
 def _as_it_is(text: str) -> str:
@@ -35,8 +34,8 @@ class Result(BaseModel):
         """Returns a copy in which `say` has changed sidecar's own sentences, at any depth, and `place` the places; the
         result itself if that changes nothing."""
         changed: dict[str, Any] = {}
-        for name, value in self:
-            if type(value) in _NO_TEXT:
+        for name in _worded_fields(type(self)):
+            if (value := getattr(self, name)) is None:
                 continue
             way = say if name in OWN_SENTENCES else place if name in PLACES else None
             worded = _worded(value, say, place, way)
@@ -66,6 +65,25 @@ class Result(BaseModel):
     def as_notes(self) -> Iterator[str]:
         """Yields the notes that a shell prints on standard error, one sentence each."""
         yield from ()
+
+
+@cache
+def _worded_fields(kind: type[Result]) -> tuple[str, ...]:
+    """Returns the fields of a kind of result that `worded` may change: sentences, places and further results. A search
+    has hundreds of fields that are none of these."""
+    return tuple(
+        name
+        for name, field in kind.model_fields.items()
+        if name in OWN_SENTENCES or name in PLACES or _may_hold_result(field.annotation)
+    )
+
+
+def _may_hold_result(annotation: Any) -> bool:
+    if arguments := get_args(annotation):
+        return any(map(_may_hold_result, arguments))
+    if isinstance(annotation, type):
+        return issubclass(annotation, Result) or issubclass(Result, annotation)
+    return annotation is Any
 
 
 def _worded(

@@ -30,8 +30,8 @@ COMMIT; and one each for a typing error, for stored asterisks and for an index t
 LOOKS = 24
 """In addition to one stat for each file shown and for each folder above the workspace, which may contain git's
 folder."""
-FUNCTIONS = 2200
-CALLS_INTO_LIBRARIES = 2400
+FUNCTIONS = 1650
+CALLS_INTO_LIBRARIES = 1700
 
 
 class Calls:
@@ -81,10 +81,10 @@ def watched(project: Project) -> IndexedWorkspace:
     return workspace
 
 
-def asked(workspace: IndexedWorkspace, question: str) -> tuple[Calls, int]:
+def asked(workspace: IndexedWorkspace, question: str, **fields: Any) -> tuple[Calls, int]:
     """Returns the calls of one question, and the number of files that it showed."""
     with Calls() as calls:
-        shown = find(workspace, question)
+        shown = find(workspace, question, **fields)
     assert shown
     return calls, len(set(shown))
 
@@ -93,6 +93,13 @@ def test_a_question_makes_no_more_statements_the_more_words_it_has(watched: Inde
     for question in (SHORT, LONGER):
         calls, _ = asked(watched, question)
         assert 0 < calls.statements <= STATEMENTS, question
+
+
+def test_a_page_makes_no_more_statements_the_more_definitions_it_names(watched: IndexedWorkspace) -> None:
+    for hits in (1, 10):
+        calls, shown = asked(watched, LONGER, top_k=hits, named=True)
+        assert shown > 1 or hits == 1
+        assert calls.statements <= STATEMENTS, hits
 
 
 def test_a_question_looks_at_the_files_it_shows_and_at_little_else(project: Project, watched: IndexedWorkspace) -> None:

@@ -42,9 +42,11 @@ class ModelChoice:
 
         If the user has set no model, an index keeps its `own` one for as long as that is available.
         """
-        settings = self._settings()
+        return self._wanted(self._settings(), own)
+
+    def _wanted(self, settings: Settings, own: ModelFacts | None) -> ModelFacts:
         unnamed = settings.model == _DEFAULT and settings.origins.get("model", "default") == "default"
-        if unnamed and own is not None and self._is_here(own):
+        if unnamed and own is not None and self._is_here(settings, own):
             return own
         return self._facts(settings)
 
@@ -64,15 +66,17 @@ class ModelChoice:
     def next(self, own: ModelFacts) -> ModelFacts | None:
         """Returns the model that will replace an index's own one in the background; None if nothing is to be
         replaced."""
-        if not self._settings().two_stage:
+        settings = self._settings()
+        if not settings.two_stage:
             return None
-        wanted = self.wanted(own)
+        wanted = self._wanted(settings, own)
         return wanted if wanted.model_id != own.model_id else None
 
     def check(self, own: ModelFacts) -> None:
         """Raises IndexCorrupt if an index's own model is not the wanted one and no upgrade will replace it."""
-        wanted = self.wanted(own)
-        if wanted.model_id != own.model_id and not self._settings().two_stage:
+        settings = self._settings()
+        wanted = self._wanted(settings, own)
+        if wanted.model_id != own.model_id and not settings.two_stage:
             raise IndexCorrupt(
                 f"It was made with the model {own.model_id}, but the settings name {wanted.model_id}."
                 " Run `reindex_project`, or change the setting back."
@@ -106,14 +110,17 @@ class ModelChoice:
 
     def settings_for(self, model: ModelFacts) -> Settings:
         """Returns the current settings with this model in place of the one they name."""
-        settings, known = self._settings(), self._named
+        return self._with_model(self._settings(), model)
+
+    def _with_model(self, settings: Settings, model: ModelFacts) -> Settings:
+        known = self._named
         if known is None or known[0] is not settings or known[1].model != model.name:
             # Kept, because every search comes here, and copying all settings takes as long as ranking a file.
             self._named = known = settings, replace(settings, model=model.name)
         return known[1]
 
-    def _is_here(self, model: ModelFacts) -> bool:
+    def _is_here(self, settings: Settings, model: ModelFacts) -> bool:
         try:
-            return self._facts(self.settings_for(model)).model_id == model.model_id
+            return self._facts(self._with_model(settings, model)).model_id == model.model_id
         except ModelLoadFailed:
             return False

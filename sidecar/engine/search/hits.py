@@ -3,19 +3,21 @@ result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.search.excerpt import excerpt
+from sidecar.engine.search.named import definitions_of
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.reasons import in_words, shares_of
 from sidecar.engine.search.source import Rows, SearchedSnapshot
-from sidecar.engine.search.texts import ShownText
-from sidecar.model.answers import Hit
+from sidecar.engine.search.texts import ShownText, shown_chunks
+from sidecar.model.answers import Hit, MarkedLine
 from sidecar.parts.lexical.bm25 import Floats
 
 PER_FILE = 3
@@ -29,6 +31,8 @@ _SAME = 0.01
 """Chunks of one file whose length norms differ by at most this share are compared word by word."""
 _LEADING = 25
 """The number of best files in which repeated chunks are looked for; hardly anybody pages further."""
+_REMEMBERED = 100_000
+"""The number of comparisons that a revision remembers."""
 _SHARED_WORDS = 0.8
 """Two chunks repeat each other if they share at least this part of all their distinct words."""
 
@@ -150,11 +154,31 @@ def _without_twins(snapshot: SearchedSnapshot, columns: IndexColumns, shown: _Sh
     ]
     if not pairs:
         return shown
-    texts = snapshot.stored_texts([int(shown.rows[i]) for pair in pairs for i in pair])
-    keep = np.ones(len(shown.rows), bool)
-    for (_, worse), one, other in zip(pairs, texts[::2], texts[1::2], strict=True):
-        keep[worse] &= not _alike(one, other)
+    rows = shown.rows.tolist()
+    twins = _twins_among(snapshot, [(rows[better], rows[worse]) for better, worse in pairs])
+    keep = np.ones(len(rows), bool)
+    for (_, worse), alike in zip(pairs, twins, strict=True):
+        keep[worse] &= not alike
     return shown.take(keep.nonzero()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Which pairs of chunk rows of a revision repeat each other, of those that have been compared."""
+
+    alike: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+
+def _twins_among(snapshot: SearchedSnapshot, pairs: Sequence[tuple[int, int]]) -> list[bool]:
+    """Returns for each pair of chunk rows whether they repeat each other. Reads only texts that no earlier search of
+    the revision has compared."""
+    known = snapshot.memo.get(_Compared, _Compared).alike
+    unknown = [pair for pair in pairs if pair not in known]
+    texts = snapshot.stored_texts([row for pair in unknown for row in pair]) if unknown else ()
+    found = {pair: _alike(*of_pair) for pair, *of_pair in zip(unknown, texts[::2], texts[1::2], strict=True)}
+    if len(known) < _REMEMBERED:
+        known.update(found)
+    return [found[pair] if pair in found else known[pair] for pair in pairs]
 
 
 def _alike(one: str, other: str) -> bool:
@@ -162,36 +186,57 @@ def _alike(one: str, other: str) -> bool:
     return len(first & second) >= _SHARED_WORDS * len(first | second)
 
 
-def to_hit(
+def to_hits(
     snapshot: SearchedSnapshot,
-    span: HitSpan,
-    stored: Sequence[ShownText],
-    parts: dict[str, float],
-    terms: Sequence[str] | None = None,
-) -> Hit:
-    """Returns a hit with the text of the span's chunks, in which lines that two chunks share appear once. It has an
-    excerpt if `terms`, the query's terms, are given. `parts` are the contributions to its score, by feature name."""
-    first = stored[0]
-    content, end = first.text, int(snapshot.chunk_end[span.rows[0]])
+    page: Sequence[HitSpan],
+    terms: Sequence[str] | None,
+    named: bool,
+    parts_of: Callable[[HitSpan], dict[str, float]] | None,
+) -> list[Hit]:
+    """Returns the hits of these spans, with their texts.
+
+    They have excerpts if `terms`, the query's terms, are given, and the definitions that they are about if `named`.
+    `parts_of` returns the contributions to a span's score, by feature name; without it, hits have none.
+    """
+    texts = iter(shown_chunks(snapshot, [row for span in page for row in span.rows]))
+    stored = [[next(texts) for _ in span.rows] for span in page]
+    contents = [_content(snapshot, span, chunks) for span, chunks in zip(page, stored, strict=True)]
+    names = [tuple(dict.fromkeys(chain.from_iterable(chunk.names for chunk in chunks))) for chunks in stored]
+    excerpts: list[tuple[MarkedLine, ...]] = [
+        excerpt(content, span.start_line, terms, defined) if terms is not None else ()
+        for span, content, defined in zip(page, contents, names, strict=True)
+    ]
+    passages = [(span.rows[0], span.end_line, lines) for span, lines in zip(page, excerpts, strict=True)]
+    definitions = definitions_of(snapshot, passages) if named else [None] * len(page)
+    parts = [parts_of(span) if parts_of is not None else {} for span in page]
+    return [
+        Hit(
+            path=span.path,
+            start_line=span.start_line,
+            end_line=span.end_line,
+            content=contents[i],
+            score=span.score,
+            language=snapshot.languages[snapshot.chunk_file[span.rows[0]]],
+            kind=stored[i][0].kind,
+            names=names[i],
+            enclosing=stored[i][0].enclosing,
+            parts=parts[i],
+            why=in_words(parts[i]),
+            shares=shares_of(parts[i]),
+            excerpt=excerpts[i],
+            definition=definitions[i],
+            hidden=any(chunk.hidden for chunk in stored[i]),
+        )
+        for i, span in enumerate(page)
+    ]
+
+
+def _content(snapshot: SearchedSnapshot, span: HitSpan, stored: Sequence[ShownText]) -> str:
+    """Returns the text of the span's chunks, in which lines that two chunks share appear once."""
+    content, end = stored[0].text, int(snapshot.chunk_end[span.rows[0]])
     for row, chunk in zip(span.rows[1:], stored[1:], strict=True):
         overlap = max(0, end - int(snapshot.chunk_start[row]) + 1)
         further = chunk.text.split("\n")[overlap:]
         content = "\n".join((content.rstrip("\n"), *further)) if further else content
         end = max(end, int(snapshot.chunk_end[row]))
-    names = tuple(dict.fromkeys(name for chunk in stored for name in chunk.names))
-    return Hit(
-        path=span.path,
-        start_line=span.start_line,
-        end_line=span.end_line,
-        content=content,
-        score=span.score,
-        language=snapshot.languages[snapshot.chunk_file[span.rows[0]]],
-        kind=first.kind,
-        names=names,
-        enclosing=first.enclosing,
-        parts=parts,
-        why=in_words(parts),
-        shares=shares_of(parts),
-        excerpt=excerpt(content, span.start_line, terms, names) if terms is not None else (),
-        hidden=any(chunk.hidden for chunk in stored),
-    )
+    return content

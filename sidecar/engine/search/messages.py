@@ -31,7 +31,6 @@ _FAILS = re.compile(
     r"|not (?:found|allowed|supported|available|exist))\b"
 )
 _PRINTED = re.compile(r"\w: \S|['\"`].+['\"`]|[a-z]\.$")
-_LITERAL = re.compile("['\"`]")
 
 
 def message_words(text: str) -> tuple[str, ...]:
@@ -52,7 +51,10 @@ def said_in(code: str, message: Sequence[str]) -> float:
     """Returns how much of the message two adjacent lines with literals contain in the message's order, 0-1; 0 if they
     contain fewer than `_LEAST_SAID` of its words."""
     told_in = _finder(tuple(message)).findall
-    lines = [told_in(line.lower()) if _LITERAL.search(line) else [] for line in code.split("\n")]
+    lines = [
+        told_in(line) if '"' in line or "'" in line or "`" in line else []  # a third of the time of a pattern
+        for line in code.lower().split("\n")
+    ]
     most = 0
     for first, line in enumerate(lines):
         told = [word for one in lines[first : first + _LINES] for word in one] if line else []

@@ -17,8 +17,8 @@ import numpy as np
 from sidecar.engine.search.budget import within_budget
 from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.foreign import in_english
-from sidecar.engine.search.hits import rank_spans, to_hit
-from sidecar.engine.search.named import ends_of, with_definitions
+from sidecar.engine.search.hits import rank_spans, to_hits
+from sidecar.engine.search.named import ends_of
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.rank.candidates import keep_allowed, propose
 from sidecar.engine.search.rank.chunk_choice import shown
@@ -35,7 +35,6 @@ from sidecar.engine.search.rank.scores_on_demand import score_on_demand
 from sidecar.engine.search.rank.signals import Signals
 from sidecar.engine.search.rank.word_scores import WordScores
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, SearchSource
-from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.typos import corrected
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
@@ -153,20 +152,16 @@ class Searcher:
             confidence = judged.probability(seen.ranked(scores)) if judged is not None and len(scores) else None
         with clock.stage("fetch"):
             page = spans.page(request.offset, request.top_k) if spans is not None else []
-            texts = iter(shown_chunks(snapshot, [row for span in page for row in span.rows]))
             excerpts = request.explain or request.excerpts
-            hits = [
-                to_hit(
-                    snapshot,
-                    span,
-                    [next(texts) for _ in span.rows],
-                    combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
-                    query.terms if excerpts else None,
-                )
-                for span in page
-            ]
-            if excerpts or request.named:
-                hits = with_definitions(snapshot, hits)
+            hits = to_hits(
+                snapshot,
+                page,
+                query.terms if excerpts else None,
+                excerpts or request.named,
+                (lambda span: combiner.contributions(seen.features[span.position], found.alpha))
+                if request.explain
+                else None,
+            )
         return SearchAnswer(
             hits=within_budget(hits, request.token_budget, lambda hit: ends_of(snapshot, hit)),
             total=len(spans) if spans is not None else 0,

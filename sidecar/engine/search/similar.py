@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from sidecar import shown
 from sidecar.engine.search.absent import why_not_indexed
 from sidecar.engine.search.excerpt import excerpt
-from sidecar.engine.search.named import with_definitions
+from sidecar.engine.search.named import definitions_of
 from sidecar.engine.search.nothing import why_nothing_close, why_nothing_similar
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
-from sidecar.model.answers import Hit, SearchAnswer
+from sidecar.model.answers import Hit, MarkedLine, SearchAnswer
 from sidecar.model.terms import IsCancelled
 from sidecar.parts.lexical.definitions import find_definitions_around
 from sidecar.parts.lexical.tokens import query_terms
@@ -140,25 +140,41 @@ def _answer(
     closest = max((similarity_of(cosine) for cosine, _ in near), default=None)
     close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
     page = [(row, -similarity) for similarity, row in close[:limit]]
-    hits = [
+    hits = _hits(snapshot, page, terms)
+    took = (time.perf_counter() - start) * 1000
+    return SearchAnswer(hits, len(close), "vector", took, notice=notice), closest
+
+
+def _hits(
+    snapshot: SearchedSnapshot, page: Sequence[tuple[int, float]], terms: Sequence[str] | None
+) -> tuple[Hit, ...]:
+    """Returns the hits for chunk rows and their similarities; with excerpts if `terms`, the query's terms, are
+    given."""
+    rows = [row for row, _ in page]
+    texts = shown_chunks(snapshot, rows)
+    excerpts: list[tuple[MarkedLine, ...]] = [
+        () if terms is None else excerpt(stored.text, int(snapshot.chunk_start[row]), terms, stored.names)
+        for row, stored in zip(rows, texts, strict=True)
+    ]
+    ends = [int(snapshot.chunk_end[row]) for row in rows]
+    definitions = definitions_of(snapshot, zip(rows, ends, excerpts, strict=True))
+    return tuple(
         Hit(
             path=snapshot.paths[snapshot.chunk_file[row]],
             start_line=int(snapshot.chunk_start[row]),
-            end_line=int(snapshot.chunk_end[row]),
-            content=stored.text,
+            end_line=ends[i],
+            content=texts[i].text,
             score=similarity,
             language=snapshot.languages[snapshot.chunk_file[row]],
-            kind=stored.kind,
-            names=stored.names,
-            enclosing=stored.enclosing,
-            excerpt=() if terms is None else excerpt(stored.text, int(snapshot.chunk_start[row]), terms, stored.names),
-            hidden=stored.hidden,
+            kind=texts[i].kind,
+            names=texts[i].names,
+            enclosing=texts[i].enclosing,
+            excerpt=excerpts[i],
+            definition=definitions[i],
+            hidden=texts[i].hidden,
         )
-        for (row, similarity), stored in zip(page, shown_chunks(snapshot, [row for row, _ in page]), strict=True)
-    ]
-    named = tuple(with_definitions(snapshot, hits))
-    took = (time.perf_counter() - start) * 1000
-    return SearchAnswer(named, len(close), "vector", took, notice=notice), closest
+        for i, (row, similarity) in enumerate(page)
+    )
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sidecar.engine.search.source import Rows, SearchedSnapshot, StoredText
+import numpy as np
+
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, StoredText
 from sidecar.parts.manifest import read_masked_files
 from sidecar.parts.secrets.plain import without_plain_secrets
 
@@ -29,6 +31,13 @@ class ShownText:
     hidden: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Harmless:
+    """Which chunk rows of a revision are known to hold no value that has to be hidden, shape [chunks]."""
+
+    rows: Flags
+
+
 def shown_chunks(snapshot: SearchedSnapshot, rows: Sequence[int] | Rows) -> list[ShownText]:
     """Returns the texts of these chunk rows, in the same order. Raises IndexCorrupt if a stored text has been
     altered."""
@@ -36,9 +45,11 @@ def shown_chunks(snapshot: SearchedSnapshot, rows: Sequence[int] | Rows) -> list
     chunks = snapshot.stored_chunks(rows)
     starred = {int(snapshot.file_ids[file]) for file, stored in zip(files, chunks, strict=True) if _has_stars(stored)}
     masked = read_masked_files(snapshot.connection, list(starred)) if starred else set()
+    harmless = snapshot.memo.get(_Harmless, lambda: _Harmless(np.zeros(len(snapshot.chunk_ids), bool))).rows
     found = []
-    for file, stored in zip(files, chunks, strict=True):
-        text = without_plain_secrets(snapshot.paths[file], stored.text)
+    for row, file, stored in zip(rows, files, chunks, strict=True):
+        text = stored.text if harmless[row] else without_plain_secrets(snapshot.paths[file], stored.text)
+        harmless[row] = text == stored.text
         had = int(snapshot.file_ids[file]) in masked and _has_stars(stored)
         found.append(ShownText(text, stored.kind, stored.names, stored.enclosing, had or text != stored.text))
     return found

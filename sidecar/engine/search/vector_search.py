@@ -163,6 +163,8 @@ class VectorSearch:
         if self._rough is not None:
             unknown |= self._rough.among(rows)
         rows = rows[unknown]
+        if not len(rows):
+            return
         compared = self._snapshot.cosines(rows, self._vector, self._check)
         rows = rows[compared.found]
         self._cosines[rows] = compared.products[compared.found]

@@ -37,6 +37,15 @@ _PLACE = "file_id, rowid"
 _PLACES_OF_ONE_NAME = (
     f"SELECT * FROM (SELECT {_PLACE} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
 )
+_AT_PLACES = (
+    "WITH places(number, file, line, last) AS (VALUES {})"
+    f" SELECT number, {_COLUMNS} FROM places CROSS JOIN definitions ON definitions.rowid = coalesce("
+    "(SELECT rowid FROM definitions WHERE file_id = file AND start_line <= line AND line <= end_line"
+    " ORDER BY start_line DESC, end_line, depth DESC, rowid DESC LIMIT 1),"
+    "(SELECT rowid FROM definitions WHERE file_id = file AND start_line > line AND start_line <= last"
+    " ORDER BY start_line, depth, rowid LIMIT 1))"
+)
+_MOST_PLACES = 100
 _MOST_READ = 500
 _MOST_NAMES = 100
 """The maximum number of names in one statement. SQLite accepts at most 500 parts of a union."""
@@ -186,17 +195,19 @@ def find_definitions_around(connection: sqlite3.Connection, file_id: int, line: 
     )
 
 
-def find_definition_below(
-    connection: sqlite3.Connection, file_id: int, line: int, last_line: int
-) -> DefinitionRow | None:
-    """Returns the first definition of the file that starts below the line and not below `last_line`; None if there is
-    none."""
-    found = _rows(
-        connection,
-        "file_id = ? AND start_line > ? AND start_line <= ? ORDER BY start_line, depth LIMIT 1",
-        (file_id, line, last_line),
-    )
-    return found[0] if found else None
+def find_definitions_at(
+    connection: sqlite3.Connection, places: Sequence[tuple[int, int, int]]
+) -> list[DefinitionRow | None]:
+    """Returns for each place (file id, first line, last line) the innermost definition around its first line; without
+    one, the first definition that starts below that line and not below the last line; None if there is neither."""
+    found: list[DefinitionRow | None] = [None] * len(places)
+    for start in range(0, len(places), _MOST_PLACES):
+        some = places[start : start + _MOST_PLACES]
+        select = _AT_PLACES.format(", ".join("(?, ?, ?, ?)" for _ in some))
+        values = [value for number, place in enumerate(some, start) for value in (number, *place)]
+        for number, *row in connection.execute(select, values):
+            found[number] = DefinitionRow._make(row)
+    return found
 
 
 def find_main_definition(connection: sqlite3.Connection, file_id: int) -> DefinitionRow | None:

@@ -126,6 +126,23 @@ class FoundPostings:
         """The same as `fields`, by term."""
         return self._by_term(2)
 
+    def together(self) -> tuple[Postings, Postings, Postings]:
+        """Returns `bodies`, `names` and `fields`, decoded at once, which takes less time for short ones."""
+        blobs = [
+            (column * self._terms + place, blob)
+            for column in range(COLUMNS)
+            for place, blobs in self._rows
+            if (blob := blobs[column]) is not None
+        ]
+        ids, tfs, sizes = decode_few([blob for _, blob in blobs])
+        numbers = np.repeat(np.array([number for number, _ in blobs], np.int64), sizes)
+        ends = np.searchsorted(numbers, [self._terms, 2 * self._terms]).tolist()
+        bodies, names, fields = (
+            Postings(numbers[part] - column * self._terms, ids[part], tfs[part])
+            for column, part in enumerate((slice(ends[0]), slice(*ends), slice(ends[1], None)))
+        )
+        return bodies, names, fields
+
     def _column(self, column: int) -> Postings:
         """Decodes one column."""
         places, ids, tfs, sizes = self._decoded(column)

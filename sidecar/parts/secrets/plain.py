@@ -8,7 +8,7 @@ result shows asterisks in their place. This works line by line on single passage
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from sidecar.parts.secrets.judge import is_placeholder
 
@@ -19,7 +19,14 @@ _KEY = (
     r"secret|token|credentials?|api[_.-]?key"
     r"|(?:access|auth|private|secret|signing|encryption|master|shared)[_.-]?key"
 )
+_KEYS = tuple(
+    f"{whose}{sign}"
+    for whose in ("api", "access", "auth", "private", "secret", "signing", "encryption", "master", "shared")
+    for sign in ("", "_", ".", "-")
+)
 _WORDS = ("pass", "pwd", "secret", "token", "credential", "key", "contrase")
+_LONGEST_BEFORE = 16
+"""More characters than a name has before such a word, as `encryption_` before `key`."""
 _CALLED = rf"(?:(?P<password>{_PASSWORD})|{_KEY})"
 _NAME = rf"[\w.-]{{0,60}}?{_CALLED}"
 _QUOTED = r"(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){4,200})(?P=quote)"
@@ -71,7 +78,7 @@ _STAND_IN = re.compile(
 
 def without_plain_secrets(path: str, text: str) -> str:
     """Returns a passage of a file with each character of such values replaced by an asterisk."""
-    lines = sorted(set(_lines_with_words(text)))
+    lines = _lines_with_words(text)
     if not lines or _MADE_UP.search(path):
         return text
     settings = bool(_SETTINGS_FILE.search(path))
@@ -86,30 +93,37 @@ def without_plain_secrets(path: str, text: str) -> str:
     return text
 
 
-def _lines_with_words(text: str) -> Iterator[int]:
-    """Yields the positions where lines begin that contain one of the words. Searching for plain words takes very little
-    time."""
+def _lines_with_words(text: str) -> dict[int, int]:
+    """Returns the positions where lines begin that contain one of the words, with the position of the first word in
+    each. Searching for plain words takes very little time."""
     lowered = text.lower()
     if len(lowered) != len(text):
         lowered = "".join(c.lower() if c.isascii() else c for c in text)
+    only_named = text.isascii()  # other letters may count as equal to those in `_KEYS`
+    found: dict[int, int] = {}
     for word in _WORDS:
         at = lowered.find(word)
         while at >= 0:
-            yield lowered.rfind("\n", 0, at) + 1
+            if word == "key" and only_named and not lowered.endswith(_KEYS, 0, at):
+                at = lowered.find(word, at + 1)
+                continue
+            start = lowered.rfind("\n", 0, at) + 1
+            found[start] = min(at, found.get(start, at))
             end = lowered.find("\n", at)
             at = lowered.find(word, end) if end >= 0 else -1
+    return found
 
 
-def _suspicious_lines(text: str, lines: Sequence[int], suspicious: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _suspicious_lines(text: str, lines: Mapping[int, int], suspicious: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yields the start and end of each piece to examine. A piece begins a little before the first such name in a line
     and ends with the next line, or after `_EXAMINED` characters, which limits the time for any text."""
-    for start in lines:
+    for start, first in lines.items():
         end: int = start - 1
         for _ in range(_PAIR_LINES):
             end = text.find("\n", end + 1) if end + 1 <= len(text) else -1
             if end < 0:
                 end = len(text)
-        match = suspicious.search(text, start, end)
+        match = suspicious.search(text, max(start, first - _LONGEST_BEFORE), end)
         if match:
             yield max(start, match.start() - _BEFORE), min(end, match.start() + _EXAMINED)
 

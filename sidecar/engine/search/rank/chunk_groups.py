@@ -67,10 +67,8 @@ class ChunkGroups:
             found.append(firsts)
             left[firsts] = -np.inf
         # A file that has run out of chunks repeats one of them.
-        places, files = np.stack(found, 1), np.arange(len(self.files))
-        ranks = np.broadcast_to(np.arange(limit), places.shape)
-        kept = ranks < self.lengths[files, None]
-        return places[kept], ranks[kept]
+        kept = np.arange(limit) < self.lengths[:, None]
+        return np.array(found).T[kept], kept.nonzero()[1]
 
 
 def relative(values: Floats) -> Floats:

@@ -115,6 +115,8 @@ def _add_definitions(
     by_file: Floats, by_chunk: Floats, columns: IndexColumns, found: Sequence[DefinitionRow], query: Query
 ) -> None:
     """Gives each file and chunk row the weight of its weightiest definition, in place."""
+    if not found:
+        return
     files = columns.files.rows(np.array([row.file_id for row in found], np.int64))
     chunks = columns.chunks.rows(np.array([row.chunk_id for row in found], np.int64))
     weights = _weights(found, query).astype(np.float32)

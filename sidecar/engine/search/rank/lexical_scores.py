@@ -140,10 +140,10 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
     All terms are computed at once in arrays of shape [terms, files]: in all but large workspaces the number of numpy
     calls costs more than the arithmetic.
     """
-    found = read_postings(snapshot.connection, terms)
+    in_bodies, in_names, in_fields = read_postings(snapshot.connection, terms).together()
     files = len(match.files)
     shape = (len(terms), files)
-    bodies, chunks = _alive(found.bodies, columns.chunks.rows(found.bodies.ids))
+    bodies, chunks = _alive(in_bodies, columns.chunks.rows(in_bodies.ids))
     chunk_weights = idfs(columns.chunk_count, np.bincount(bodies.places, minlength=len(terms)))
     strengths = saturate(bodies.tfs, columns.chunk_norms[chunks], CHUNK_CURVE.k1)
     np.add.at(match.chunks, chunks, chunk_weights[bodies.places] * strengths)
@@ -152,7 +152,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
     in_body = counts > 0
     # Files without the term have count 0 and score 0.
     body = saturate(counts, columns.file_norms, FILE_CURVE.k1)
-    held, holders = _alive(found.fields, columns.files.rows(found.fields.ids // FIELDS))
+    held, holders = _alive(in_fields, columns.files.rows(in_fields.ids // FIELDS))
     seen = in_body.copy()
     seen[held.places, holders] = True
     weights = idfs(columns.file_count, np.count_nonzero(seen, axis=1))
@@ -168,7 +168,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
     np.add.at(match.fields.ravel(), cells, weights[held.places])
     np.add.at(match.field_scores.ravel(), cells, weights[held.places] * scores)
     np.add.at(match.chunk_cover, chunks, weights[bodies.places])
-    names, named = _alive(found.names, columns.chunks.rows(found.names.ids))
+    names, named = _alive(in_names, columns.chunks.rows(in_names.ids))
     np.add.at(match.chunk_names, named, weights[names.places])
     return float(weights.sum(dtype=np.float64))
 
