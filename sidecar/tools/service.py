@@ -125,7 +125,7 @@ class Service:
             return name
         found = self._named.get(name) if isinstance(name, str) else None
         if found is None:
-            raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools]))
+            raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools], self._veil is not None))
         return found
 
     def for_caller(self, tools: Sequence[ToolSpec], folders: Mapping[str, str], others: Sequence[str]) -> Service:
@@ -335,9 +335,13 @@ def _by_name(tools: tuple[ToolSpec, ...]) -> dict[str, ToolSpec]:
     return named
 
 
-def _no_such_tool(name: str, known: list[str]) -> str:
+def _no_such_tool(name: str, known: list[str], in_group: bool) -> str:
     if toolset := toolset_of(lambda tool: name in (tool.name, tool.lsp_method, *tool.aliases)):
-        return not_enabled(name, toolset)
+        return _not_with_this_token(name) if in_group else not_enabled(name, toolset)
     nearest: list[Any] = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {nearest[0]}?" if nearest else f"Known tools: {', '.join(known)}."
     return f"There is no tool {shown.quoted(name)}. {advice}"
+
+
+def _not_with_this_token(name: str) -> str:
+    return f"This server does not offer {name} with this token; ask whoever runs it."

@@ -93,7 +93,10 @@ def test_by_default_a_caller_only_reads_and_is_not_told_the_servers_settings(ser
     listed = {tool["name"] for tool in server.as_caller("both", "GET", "/tools").json["tools"]}
     assert {"search_code", "get_index_status", "explain_path"} <= listed
     assert not {"create_index", "reindex_project", "reindex_file", "delete_index", "get_config"} & listed
-    assert server.call("both", "delete_index", {"workspace": "api"}).status == 404
+    refused = server.call("both", "delete_index", {"workspace": "api"})
+    assert refused.status == 404
+    assert "delete_index with this token; ask whoever runs it" in refused.json["detail"]
+    assert "--toolsets" not in refused.json["detail"]
 
 
 def test_a_caller_without_workspaces_has_no_tools(server: GroupServer) -> None:
@@ -175,7 +178,9 @@ def test_without_a_valid_token_there_is_health_and_nothing_else(server: GroupSer
         for given in (None, "Bearer wrong", "Basic " + server.token, "Bearer " + server.token[:-1], "Bearer ")
     }
     assert len(answers) == 1
-    assert json.loads(answers.pop())["code"] == "UNAUTHORIZED"
+    said = json.loads(answers.pop())
+    assert said["code"] == "UNAUTHORIZED"
+    assert "whoever runs the server" in said["detail"]
 
 
 def test_a_header_that_comes_twice_opens_nothing(server: GroupServer) -> None:

@@ -37,13 +37,13 @@ class RequestFault(Exception):
         return dialect.with_both(self.as_dict(), self.code, f"{self.message} {self.detail}".strip())
 
 
-def unauthorized() -> RequestFault:
-    """401: the token is missing or wrong."""
+def unauthorized(where: str = "sidecar serve prints which file holds the token") -> RequestFault:
+    """401: the token is missing or wrong. `where` says how to get one."""
     return RequestFault(
         401,
         "UNAUTHORIZED",
         "The token is missing or wrong.",
-        "Send Authorization: Bearer TOKEN; sidecar serve prints which file holds the token.",
+        f"Send Authorization: Bearer TOKEN; {where}.",
         {"WWW-Authenticate": 'Bearer realm="sidecar"'},
     )
 

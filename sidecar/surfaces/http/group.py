@@ -25,6 +25,7 @@ HEALTH, METRICS = "/health", "/metrics"
 LOOK_SECONDS = 1.0
 """Interval between checks of the list of callers while requests run."""
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
+_TOKENS = "whoever runs the server gives you one, with sidecar serve token add"
 logger = logging.getLogger("sidecar.group")
 
 
@@ -75,7 +76,7 @@ class Group:
             if fault is None and scope["path"] == METRICS and self._is_local(scope):
                 await _answer(send, self.metrics.text().encode(), CONTENT_TYPE.encode(), close=True)
                 return
-            fault = fault or unauthorized()
+            fault = fault or unauthorized(_TOKENS)
             self.metrics.refused(fault.status)
             await refuse(fault, send)
             return
@@ -181,7 +182,7 @@ class _Open:
         if not task.cancelled():
             task.result()
         elif not send.status:
-            await refuse(unauthorized(), send)
+            await refuse(unauthorized(_TOKENS), send)
 
     async def close(self) -> None:
         """Cancels the running requests and ends the application."""

@@ -17,7 +17,7 @@ from sidecar.tools.spec import ToolSpec
 
 ABOUT = """\
 Every tool of sidecar as POST /tools/NAME with its parameters as one JSON object, and the searches as GET too. \
-Loopback only; every request needs the token that `sidecar serve` prints."""
+Every request needs a token, in the header `Authorization: Bearer TOKEN`."""
 
 REQUEST_FAULTS: Mapping[int, str] = {
     401: "The token is missing or wrong.",
