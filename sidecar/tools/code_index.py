@@ -117,7 +117,7 @@ def _first(context: Context) -> str:
     source = context.workspace.config().config.get("snapshotSource")
     if not source:
         return "Every"
-    return f"It starts from a snapshot of your team's at {shown.quoted(str(source))} if one fits; otherwise every"
+    return f"It starts from a snapshot of your team's at {shown.reason(source)} if one fits; otherwise every"
 
 
 def create_declined(context: Context, params: NoParams, answer: Answer) -> CreateResult:
