@@ -106,9 +106,9 @@ def _use_chroma(project: Project, asks_store: bool) -> None:
 class Killer:
     """One folder under one index, changed, indexed by a child and killed again and again.
 
-    `flags`: its settings; `most`: a child is killed within so many of its messages. For every `store_every`-th kill,
-    the vectors do not fit into memory: Chroma's process runs, is killed too, and what it holds is compared. For the
-    others they fit, so it does not run, as in most workspaces.
+    `flags`: its settings; `length`: how many times as long as usual each file is. For every `store_every`-th kill, the
+    vectors do not fit into memory: Chroma's process runs, is killed too, and what it holds is compared. For the others
+    they fit, so it does not run, as in most workspaces.
     """
 
     def __init__(
@@ -118,13 +118,15 @@ class Killer:
         models: Models,
         files: int = 60,
         flags: Mapping[str, Any] = MappingProxyType({}),
-        most: int = 12,
         *,
+        length: int = 1,
         store_every: int = 1,
     ) -> None:
         self._flags = dict(flags)
         self._store_every = store_every
-        self._most = most
+        # The messages within which a child is killed. Those of the model upgrade come after those of the first stage.
+        self._most = 40 if flags else 12
+        self._length = length
         self._random = random.Random(seed)
         self._root, self._home, self._scratch = folder / "work", folder / "home", folder / "scratch"
         self._root.mkdir(parents=True)
@@ -138,14 +140,18 @@ class Killer:
         for number in range(files):
             self._write(number)
 
-    def run(self, kills: Iterable[int]) -> Outcome:
+    def run(self, kills: Iterable[int], say: Callable[[str], None] = lambda line: None) -> Outcome:
+        """Kills as often as `kills` has numbers. `say` gets a line for each kill whose index was equal to one from
+        scratch; an index that is not equal raises AssertionError."""
         outcome = Outcome()
         for number in kills:
             action = self._random.choice(ACTIONS)
             outcome.by_action[action] += 1
             asks_store = number % self._store_every == 0
             in_flight = self._kill_one(action, outcome, asks_store)
-            self._check(in_flight, asks_store)
+            chunks = self._check(in_flight, asks_store)
+            stored = "with the store" if asks_store else "without the store"
+            say(f"kill {outcome.kills}: {action}, {chunks:,} chunks, {stored}: equal to one from scratch")
             self._change()
         return outcome
 
@@ -199,7 +205,8 @@ class Killer:
         self._seen |= set(last)
         return list(what)
 
-    def _check(self, in_flight: set[bytes], asks_store: bool) -> None:
+    def _check(self, in_flight: set[bytes], asks_store: bool) -> int:
+        """Returns the number of chunks."""
         project = Project(self._root, self._home, self._flags, Models(self._announcing(in_flight)), [])
         _use_chroma(project, asks_store)
         try:
@@ -213,6 +220,7 @@ class Killer:
         finally:
             project.close()
         assert reopened == self._from_scratch(asks_store)
+        return status.chunks
 
     def _announcing(self, in_flight: set[bytes]) -> Callable[[Settings], Embedder]:
         def announce(hashes: list[bytes]) -> None:
@@ -257,13 +265,15 @@ class Killer:
     def _write(self, number: int) -> None:
         path = self._path(number)
         path.parent.mkdir(exist_ok=True)
-        words = [self._random.choice(WORDS) for _ in range(60)]
+        words = [self._random.choice(WORDS) for _ in range(20 + 40 * self._length)]
         if path.suffix == ".md":
-            sections = "\n".join(f"## {w}\n\n{' '.join(words[i : i + 6])}\n" for i, w in enumerate(words[:6]))
+            sections = "\n".join(
+                f"## {w}\n\n{' '.join(words[i : i + 6])}\n" for i, w in enumerate(words[: 6 * self._length])
+            )
             path.write_text(f"# {words[0]}\n\n{sections}")
             return
         functions = "\n\n".join(
             f"def {words[i]}_{words[i + 1]}({words[i + 2]}):\n    return {words[i + 3]}({words[i + 2]})"
-            for i in range(0, 40, 4)
+            for i in range(0, 40 * self._length, 4)
         )
         path.write_text(f'"""{words[-1]} {words[-2]}"""\n\n\n{functions}\n')

@@ -22,8 +22,6 @@ def test_thirty_kills_lose_nothing_and_embed_nothing_twice(tmp_path: Path, model
 
 @pytest.mark.slow
 def test_kills_in_the_second_stage_lose_nothing_and_embed_nothing_twice(tmp_path: Path, models: Models) -> None:
-    outcome = Killer(tmp_path, seed=8, models=models, files=30, flags={"model": SLOW}, most=40, store_every=3).run(
-        range(6)
-    )
+    outcome = Killer(tmp_path, seed=8, models=models, files=30, flags={"model": SLOW}, store_every=3).run(range(6))
     assert outcome.kills == 6
     assert outcome.finished < 6, "some kills must hit in the middle"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -176,6 +177,28 @@ def test_some_rows_of_any_block_have_the_products_that_all_rows_have(room: int) 
     for ids in (rng.integers(1, ROWS + 1, 50), np.array([ROWS]), np.array([1, ROWS, BLOCK, BLOCK + 1])):
         some = cache.compare(ids, query, lambda at: pytest.fail("it is in memory"), rough=True)
         np.testing.assert_allclose(some.products, whole[ids - 1], atol=1e-6)
+
+
+def test_many_sealed_blocks_are_compared_two_at_a_time() -> None:
+    both = threading.Barrier(2, timeout=PATIENCE_S)
+
+    def make(rows: NDArray[np.int8]) -> Compare:
+        compare = compare_with_numpy(rows)
+
+        def beside_another(digits: NDArray[np.int8]) -> NDArray[np.int32]:
+            both.wait()
+            return compare(digits)
+
+        return beside_another
+
+    vectors = unit(np.random.default_rng(2).standard_normal((160, DIMENSION)))
+    cache = VectorCache(150 * ROW_BYTES, make, block=16)
+    compared = cache.compare(
+        np.arange(1, 161), vectors[9], lambda at: (vectors[at], np.ones(len(at), bool)), rough=True
+    )
+    again = cache.compare(np.arange(1, 161), vectors[9], lambda at: pytest.fail("it is in memory"), rough=True)
+    assert compared.found.all() and again.rough is not None and again.rough.sum() == 160
+    np.testing.assert_allclose(again.products, vectors @ vectors[9], atol=0.02)
 
 
 def test_every_library_finds_the_same() -> None:

@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.sealed_rows import Digits, Sealed, SealedRows, bytes_of_sealed, compare_with_numpy, seal
 from sidecar.engine.ports import MakeCompare
@@ -37,6 +38,8 @@ _MOST_EXACT_BYTES = 128 * 1024 * 1024
 _MADE_AT_ONCE = 8
 """After this many new blocks, free memory is returned to the system; otherwise making all blocks would take twice their
 memory."""
+_SHARED = 8
+"""From this many sealed blocks on, a second thread helps to compare them."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _REMEMBERED = 2
@@ -320,8 +323,7 @@ def _products(held: _Rows, rows: NDArray[np.intp], vector: Floats) -> Floats:
     digits = Digits(vector)
     if 4 * len(rows) > held.rough:
         everything = np.empty(held.rough + len(held.tail), np.float32)
-        for number, block in enumerate(held.sealed):
-            block.products_into(everything[number * held.block : (number + 1) * held.block], digits)
+        _fill(everything, held, digits)
         np.matmul(vector, held.tail.T, out=everything[held.rough :])
         return everything.take(rows)
     products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
@@ -333,6 +335,21 @@ def _products(held: _Rows, rows: NDArray[np.intp], vector: Floats) -> Floats:
         else:
             products[here] = _of_matrix(held.tail, within, vector)
     return products
+
+
+def _fill(products: Floats, held: _Rows, digits: Digits) -> None:
+    """Writes the products of all sealed rows. Two threads take one block after the other if there are many: comparing
+    a block releases the interpreter."""
+    left = iter(range(len(held.sealed)))
+
+    def fill() -> None:
+        for number in left:
+            held.sealed[number].products_into(products[number * held.block : (number + 1) * held.block], digits)
+
+    other = beside(fill) if len(held.sealed) >= _SHARED else None
+    fill()
+    if other is not None:
+        other.result()
 
 
 def _of_matrix(matrix: Vectors, rows: NDArray[np.intp], vector: Floats) -> Floats:
