@@ -59,6 +59,6 @@ test("the environment is made once; the next window has it at once, and Remove E
   await expect(window.dialog).toContainText("These stay as well", { timeout: 120_000 });
   expect(existsSync(environments(window))).toBe(false);
   expect(existsSync(join(window.editor.root, "home/indexes"))).toBe(false);
-  expect(window.editor.processes("daemon run")).toHaveLength(0);
+  await expect.poll(() => window.editor.processes("daemon run")).toEqual([]);
   await window.button(window.dialog, "OK").click();
 });
