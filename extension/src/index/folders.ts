@@ -1,5 +1,6 @@
 // The folder that a command is about: the given one, that of the file on screen, otherwise one that the person chooses.
 import * as vscode from "vscode";
+import { namesOf } from "../search/place";
 import { said } from "../shown";
 import { tell } from "../tell";
 
@@ -19,6 +20,11 @@ async function noFolder(): Promise<undefined> {
 
 export function openFolders(): vscode.WorkspaceFolder[] {
   return (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+}
+
+/** Its name; where another open folder has the same, as much of its path as distinguishes them. */
+export function nameOf(folder: vscode.WorkspaceFolder): string {
+  return namesOf(openFolders()).get(folder.uri.fsPath) ?? folder.name;
 }
 
 export interface FileInFolder {

@@ -1,5 +1,6 @@
 // Where hits are: files, ranges, and opening them.
 import * as vscode from "vscode";
+import { type FolderNames, folderNames } from "../folderNames";
 import type { PlacedHit } from "../sidecar";
 
 type Where = Pick<PlacedHit, "path" | "workspace" | "startLine" | "endLine">;
@@ -28,6 +29,12 @@ export async function openHit(hit: Where, options: vscode.TextDocumentShowOption
   editor.revealRange(rangeOf(hit), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
-export function several(): boolean {
-  return (vscode.workspace.workspaceFolders ?? []).length > 1;
+/** The names of the open folders; undefined where there is only one. */
+export function several(): FolderNames | undefined {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  return folders.length > 1 ? namesOf(folders) : undefined;
+}
+
+export function namesOf(folders: readonly vscode.WorkspaceFolder[]): FolderNames {
+  return folderNames(folders.map(({ name, uri }) => ({ name, path: uri.fsPath })));
 }
