@@ -33,9 +33,14 @@ export interface FileInFolder {
   path: string;
 }
 
+/** The file or notebook on screen. A cell of a notebook is a document of its own, which is in no folder. */
+export function onScreen(): vscode.Uri | undefined {
+  return vscode.window.activeNotebookEditor?.notebook.uri ?? vscode.window.activeTextEditor?.document.uri;
+}
+
 /** The file on which a menu was opened, otherwise the one on screen. */
 export function fileFor(given: unknown): FileInFolder | undefined {
-  const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+  const uri = given instanceof vscode.Uri ? given : onScreen();
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
   if (uri === undefined || folder?.uri.scheme !== "file") return undefined;
   return { folder, path: uri.path.slice(folder.uri.path.length + 1) };
