@@ -67,10 +67,10 @@ export interface Editor {
   /** Kills them with no chance to tidy up. */
   kill(part: string): void;
   /**
-   * Stops the indexing process while `work` runs, so that the progress it last reported stays on screen for as long
-   * as a test needs to look at it.
+   * Stops the indexing process, or those with `part` in their command line, while `work` runs, so that the progress they
+   * last reported stays on screen for as long as a test needs to look at it.
    */
-  whileHeld<T>(work: () => Promise<T>): Promise<T>;
+  whileHeld<T>(work: () => Promise<T>, part?: string): Promise<T>;
   /** Runs the editor's program with these options, in another process than the one that serves the window. */
   command(...options: string[]): Promise<void>;
   /** Ends the program that serves the window, and starts it again. */
@@ -158,7 +158,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
         .filter((one) => one.command.includes(part))
         .map((one) => one.id),
     kill: (part) => ours(root).forEach(({ id, command }) => command.includes(part) && signal(id, "SIGKILL")),
-    whileHeld: (work) => whileHeld(root, work),
+    whileHeld: (work, part) => whileHeld(root, work, part),
     command: async (...given) => void (await promisify(execFile)(NODE, [...run, ...given], { env })),
     restart: async () => {
       await end(child);
@@ -287,8 +287,8 @@ function ours(root: string): Process[] {
   return found;
 }
 
-async function whileHeld<T>(root: string, work: () => Promise<T>): Promise<T> {
-  const held = ours(root).filter(({ command }) => command.includes("daemon run"));
+async function whileHeld<T>(root: string, work: () => Promise<T>, part = "daemon run"): Promise<T> {
+  const held = ours(root).filter(({ command }) => command.includes(part));
   held.forEach(({ id }) => signal(id, "SIGSTOP"));
   try {
     return await work();
