@@ -181,7 +181,7 @@ complete -c sidecar -n '_shtab_sidecar_using reindex' -l toolsets -x -d 'toolset
 complete -c sidecar -n '_shtab_sidecar_using reindex; and test $_shtab_sidecar_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'path relative to the workspace root; without any, everything'
 complete -c sidecar -n '_shtab_sidecar_using; and test $_shtab_sidecar_npos -eq 0' -a delete -d 'delete the index'
 complete -c sidecar -n '_shtab_sidecar_using delete' -s h -l help -d 'show this help message and exit'
-complete -c sidecar -n '_shtab_sidecar_using delete' -l all-data -d 'also memories, added documents and edited settings, if a person at a terminal agrees again'
+complete -c sidecar -n '_shtab_sidecar_using delete' -l all-data -d 'also memories, added documents and edited settings, after a second question'
 complete -c sidecar -n '_shtab_sidecar_using delete' -s w -l workspace -xka "(__fish_complete_directories)" -d 'the folder to work on'
 complete -c sidecar -n '_shtab_sidecar_using delete' -l json -d 'print JSON, errors too (on standard error)'
 complete -c sidecar -n '_shtab_sidecar_using delete' -s q -l quiet -d 'no progress and no notices'

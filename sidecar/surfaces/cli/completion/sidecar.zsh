@@ -156,7 +156,7 @@ _shtab_sidecar_daemon_defaults_added=0
 
 _shtab_sidecar_delete_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--all-data[also memories, added documents and edited settings, if a person at a terminal agrees again]"
+  "--all-data[also memories, added documents and edited settings, after a second question]"
   {-w,--workspace}"[the folder to work on]:DIR:_files -/"
   "--json[print JSON, errors too (on standard error)]"
   {-q,--quiet}"[no progress and no notices]"
