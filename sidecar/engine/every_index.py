@@ -68,6 +68,11 @@ class EveryIndex:
         path = IndexLayout(self._home, root).path
         return self._described(path) if path.is_dir() else None
 
+    def above(self, root: str) -> str:
+        """Returns the nearest folder above the workspace `root` that has an index; empty if none has one."""
+        folders = (str(folder) for folder in Path(root).parents)
+        return next((one for one in folders if IndexLayout(self._home, one).current() is not None), "")
+
     def remove(self, folders: Sequence[IndexFolder], all_data: bool) -> Removed:
         """Deletes these indexes, then the cached vectors that no index names. With `all_data`, also deletes memories,
         documents and edited settings. An index that another process has open stays and is reported with the reason."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import PurePosixPath
 
 from sidecar.agents.catalog import AGENTS
+from sidecar.gen.shell import known_models
 from sidecar.surfaces.cli.options import COMMANDS, COMPLETED, add_common_options, build_parser, command_named
 from sidecar.surfaces.cli.tool_options import shell_facts
 
@@ -49,32 +51,58 @@ def _grammar() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sidecar", description="Search a codebase by meaning and by word.")
     add_common_options(parser, shell_facts(), suppress=False)
     commands = parser.add_subparsers(dest="command")
+    parsers: dict[str, argparse.ArgumentParser] = {}
     groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
     for name in COMMANDS:
         command = command_named(name, shell_facts())
         first, _, second = name.partition(" ")
-        if second and first in COMMANDS:
+        if second and first in parsers and _takes_words(parsers[first]):
             continue
         if second and first not in groups:
             about = f"commands about {first}"
-            groups[first] = commands.add_parser(first, help=about, description=about).add_subparsers(dest="second")
+            above = parsers.get(first) or commands.add_parser(first, help=about, description=about)
+            groups[first] = above.add_subparsers(dest="second")
         place = groups[first] if second else commands
         summary = command.summary.replace("%", "%%")
-        added = place.add_parser(second or first, help=summary, description=summary)
+        added = parsers[name] = place.add_parser(second or first, help=summary, description=summary)
         command.add(added)
-        add_common_options(added, shell_facts(), suppress=True)
+        add_common_options(added, shell_facts(), suppress=True, without=command.replaces)
         _complete_values(added)
     _complete_values(parser)
     return parser
 
 
+def _takes_words(parser: argparse.ArgumentParser) -> bool:
+    return any(not action.option_strings for action in _actions(parser))
+
+
 def _complete_values(parser: argparse.ArgumentParser) -> None:
     import shtab
 
-    for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
+    for action in _actions(parser):
         if action.dest in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks for it
         elif action.dest in _FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-        elif action.dest == "agent":
-            action.choices = [agent.id for agent in AGENTS]
+        else:
+            action.choices = _choices().get(action.dest, action.choices)
+
+
+@cache
+def _choices() -> Mapping[str, Sequence[str]]:
+    """The words that options and positions offer, by their name. The program itself takes other words too, such as a
+    model's folder, or refuses them with a reason."""
+    tools = shell_facts()["tools"].values()
+    models = tuple(card.model.entry.id for card in known_models())
+    return {
+        **{name: field["enum"] for tool in tools for name, field in tool["parameters"].items() if "enum" in field},
+        "device": shell_facts()["settings"]["device"]["enum"],
+        "agent": [agent.id for agent in AGENTS],
+        "model": models,
+        "id": models,
+        "tool": [tool["name"] for tool in tools],
+    }
+
+
+def _actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
+    return parser._actions  # noqa: SLF001  # argparse has no other way to list them

@@ -104,7 +104,7 @@ class Symbol(CamelResult):
         name = definition_text(self.kind, self.name, self.container)
         found = "" if self.match == "exact" else f" ({self.match})"
         head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {name}{found}"
-        return f"{head}\n{self.start_line}| {shown.line(self.line)}".rstrip()
+        return "\n".join((head, *shown.numbered(shown.line(self.line), self.start_line)))
 
     def as_lines(self) -> Iterator[Line]:
         """Yields `path:start-end  kind container.name`, and the definition's first line with the name marked."""

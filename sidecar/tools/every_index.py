@@ -85,8 +85,12 @@ class EveryIndexTool:
         )
 
     def what_stays(self, root: str) -> IndexFolder | None:
-        """Returns what is left of this workspace's data after its index was deleted; None if nothing is."""
+        """Returns the data of this workspace, which names what stays if its index is deleted; None if there is none."""
         return self._indexes.of(root)
+
+    def above(self, root: str) -> str:
+        """Returns the nearest folder above this workspace that has an index; empty if none has one."""
+        return self._indexes.above(root)
 
     def remove(self, which: tuple[IndexFolder, ...], all_data: bool) -> Pruned:
         """Removes indexes; with `all_data` also the data that cannot be made again."""

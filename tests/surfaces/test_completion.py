@@ -46,6 +46,14 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["daemon", "sta"], {"start", "status"}),
         (["completion", ""], set(COMPLETED)),
         (["install", "cline"], {"cline", "cline-vscode"}),
+        (["search", "-m", ""], {"hybrid", "vector", "fts"}),
+        (["memory", "words", "--operator", "A"], {"AND"}),
+        (["index", "--device", "c"], {"cpu", "cuda"}),
+        (["models", "show", "static"], {"static-code-256"}),
+        (["--model", "static"], {"static-code-256"}),
+        (["call", "search_c"], {"search_code", "search_create_index"}),
+        (["serve", "tok"], {"token"}),
+        (["serve", "token", "re"], {"remove"}),
     ],
 )
 def test_bash_completes_commands_words_of_two_and_options(words: list[str], offered: set[str]) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from sidecar import shown
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError
@@ -18,6 +19,9 @@ from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
 from sidecar.surfaces.cli.session import CliSession, Reply, write_json
 from sidecar.surfaces.cli.tool_options import arguments_of, missing_position, shell_facts
 from sidecar.tools.lines import upgrade_lines
+
+if TYPE_CHECKING:
+    from sidecar.engine.every_index import IndexFolder
 
 
 def index(session: CliSession) -> int:
@@ -199,29 +203,40 @@ def _why_not(session: CliSession, needs_person: bool) -> str:
 
 
 def delete(session: CliSession) -> int:
-    """Deletes the index; with `--all-data` also what is kept beside it, after a second question."""
+    """Deletes the index; with `--all-data` also what is kept beside it, after a second question. Deletes nothing if
+    there is something beside it and nobody can be asked that question."""
     from sidecar.tools.every_index import EveryIndexTool
 
+    tool, all_data = EveryIndexTool(), session.args.all_data
+    kept = _kept(tool.what_stays(session.root))
+    if all_data and kept and not session.stdin.isatty():
+        session.note(f"Nothing was deleted, because nothing could make it again: {kept}.{_why_not(session, True)}")
+        return NOT_CONFIRMED
     status = 0
     try:
         status = _show(session, _call(session))
     except IndexNotFound:
-        if not session.args.all_data:
+        if not all_data:
             raise
-    left = EveryIndexTool().what_stays(session.root) if status == 0 else None
-    if left is None or not left.keeps:
+    left = tool.what_stays(session.root)
+    kept = _kept(left)
+    if status or left is None or not kept:
         return status
-    kept = " and ".join(filter(None, (", ".join(left.keeps[:-1]), left.keeps[-1])))
-    if not session.args.all_data:
+    if not all_data:
         session.note(f"What nothing could make again stays: {kept}. `sidecar delete --all-data` takes it too.")
-        return status
+        return 0
     if not session.agrees(f"Delete {kept} of {shown.quoted(session.root)} too?", (), "Delete", needs_person=True):
-        session.note(f"Kept, because nothing could make it again: {kept}.{_why_not(session, needs_person=True)}")
+        session.note(f"Kept, because nothing could make it again: {kept}.")
         return NOT_CONFIRMED
-    done = EveryIndexTool().remove((left,), all_data=True)
-    for line in done.as_lines():
+    for line in tool.remove((left,), all_data=True).as_lines():
         session.note(line)
-    return status
+    return 0
+
+
+def _kept(folder: IndexFolder | None) -> str:
+    """Returns what outlives the index in its folder, as words; empty if nothing does."""
+    names = folder.keeps if folder else ()
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _days(typed: object) -> int | None:

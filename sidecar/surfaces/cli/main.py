@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union, cast
 
 from sidecar import shown
-from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError, access_error
+from sidecar.errors import Cancelled, ConfigInvalid, IndexNotFound, Internal, InvalidParams, SidecarError, access_error
 from sidecar.surfaces.cli.options import PIPE_CLOSED, UsageError, build_parser, parse
 from sidecar.surfaces.cli.sharing import Sharing, sharing_of
 from sidecar.surfaces.cli.terminal import Output, absent_stream
@@ -29,8 +29,11 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 """A service, or a function that makes one from the settings that an editor sends when it connects."""
 
 
-IN_THIS_PROCESS = frozenset({"doctor", "models", "install", "indexes", "prune", "completion", "serve token"})
-"""The commands that concern this installation and no workspace."""
+OF_NO_WORKSPACE = frozenset({"indexes", "prune", "completion", "serve token"})
+"""The commands that work in a folder that does not exist any more."""
+
+IN_THIS_PROCESS = OF_NO_WORKSPACE | {"doctor", "models", "install"}
+"""The commands that concern this installation. The last three also look at the workspace."""
 
 OF_THE_INDEX = frozenset({"search", "search query", "docs", "symbols", "similar"})
 """The commands that open the whole index to answer."""
@@ -218,7 +221,7 @@ def _command(
         made.append(_make_service(args, goes_on=False))
         return made[0]
 
-    root = args.workspace or _workspace_here()
+    root = args.workspace or _workspace_here(may_be_gone=args.command in OF_NO_WORKSPACE)
     at_daemon = daemon is not None and args.command not in IN_THIS_PROCESS
     asked = {**_asked(args), "workspace": root, "terminal": streams[0].isatty(), "yes": bool(args.yes)}
     starts = args.command in OF_THE_INDEX
@@ -228,6 +231,8 @@ def _command(
     tools = remote or OwnTools(own, streams[0].isatty(), bool(args.yes))
     try:
         return RUN[args.command](CliSession(args, tools, own, root, *streams))
+    except IndexNotFound as error:
+        raise _naming_the_index_above(error, root) from error
     finally:
         for one in made:
             one.close()
@@ -309,10 +314,24 @@ def _model_here(model: str) -> str:
     return model_seen_from(current_folder(), model)
 
 
-def _workspace_here() -> str:
+def _workspace_here(may_be_gone: bool = False) -> str:
+    """Returns the workspace of the current folder. If that folder is gone, returns "" with `may_be_gone`, else raises
+    WorkspaceNotFound."""
     from sidecar.parts.paths import find_project_root, path_here
+    from sidecar.settings.home import current_folder
 
-    return find_project_root(path_here("."))
+    return "" if may_be_gone and not current_folder() else find_project_root(path_here("."))
+
+
+def _naming_the_index_above(error: IndexNotFound, root: str) -> SidecarError:
+    """Returns the error; if a folder above the workspace `root` has an index, with how to use that."""
+    from sidecar.tools.every_index import EveryIndexTool
+
+    above = EveryIndexTool().above(root)
+    if not above:
+        return error
+    choice = f"Or add -w {shown.place(above)}: that folder, above {shown.place(root)}, has an index."
+    return error.worded(lambda said: f"{said} {choice}")
 
 
 def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:

@@ -151,14 +151,10 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         ("delete_index",),
         "Asks first, and the answer is no unless you say yes. Without a terminal an editor that has the\n"
         "workspace open is asked, even with --yes; where there is none, --yes is needed (and not enough where the\n"
-        "setting confirm is always). Otherwise nothing is deleted and the exit status is 9.",
+        "setting confirm is always). Otherwise nothing is deleted and the exit status is 9. The second question, of\n"
+        "--all-data, is asked only in a terminal: elsewhere nothing is deleted where it would have to be asked.",
         "    sidecar delete\n    sidecar delete --yes\n    sidecar delete --all-data\n",
-        flags=(
-            (
-                "--all-data",
-                "also memories, added documents and edited settings, if a person at a terminal agrees again",
-            ),
-        ),
+        flags=(("--all-data", "also memories, added documents and edited settings, after a second question"),),
     ),
     ToolCommand(
         "explain",

@@ -64,6 +64,13 @@ _shtab_sidecar_memory_commands() {
   _describe 'sidecar memory commands' _commands
 }
 
+_shtab_sidecar_serve_commands() {
+  local _commands=(
+    token:'who may call a server for a group'
+  )
+  _describe 'sidecar serve commands' _commands
+}
+
 _shtab_sidecar_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-w,--workspace}"[the folder to work on]:DIR:_files -/"
@@ -73,8 +80,8 @@ _shtab_sidecar_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -90,10 +97,10 @@ _shtab_sidecar_call_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
-  ":the tool\'s name, for example search_code:"
+  ":the tool\'s name, for example search_code:(create_index search_code search_docs search_by_path get_index_status get_config reindex_project reindex_file delete_index explain_path search_symbols find_similar search_index search_add_document search_create_index search_list_indexes search_list_documents search_delete_document search_delete_index search_documents search_index_query search_fuzzy memory_save memory_get memory_list memory_delete memory_search memory_fulltext_search workspace_overview search_index search_query)"
   ":its parameters as one JSON object\; - reads them from stdin:"
 )
 
@@ -109,8 +116,8 @@ _shtab_sidecar_completion_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":one of bash, zsh, fish:(bash zsh fish)"
 )
@@ -127,8 +134,8 @@ _shtab_sidecar_config_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -145,8 +152,8 @@ _shtab_sidecar_daemon_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":start, stop, status, logs, or run (stays in the foreground):(start stop status logs run)"
 )
@@ -156,7 +163,7 @@ _shtab_sidecar_daemon_defaults_added=0
 
 _shtab_sidecar_delete_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--all-data[also memories, added documents and edited settings, if a person at a terminal agrees again]"
+  "--all-data[also memories, added documents and edited settings, after a second question]"
   {-w,--workspace}"[the folder to work on]:DIR:_files -/"
   "--json[print JSON, errors too (on standard error)]"
   {-q,--quiet}"[no progress and no notices]"
@@ -164,8 +171,8 @@ _shtab_sidecar_delete_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -177,7 +184,7 @@ _shtab_sidecar_docs_options=(
   {-k,--top-k}"[how many results (1 to 50, default 10)]:N:"
   "*--queries[up to 7 further questions\; may be repeated]:QUERIES:"
   "--compact[a first look\: one line of each result, short field names\; without --json one line per result]"
-  {-m,--mode}"[hybrid, vector (meaning) or fts (words) (default vector)]:MODE:"
+  {-m,--mode}"[hybrid, vector (meaning) or fts (words) (default vector)]:MODE:(hybrid vector fts)"
   {-a,--alpha}"[of hybrid\: 1 is meaning only, 0 words only (0 to 1, default 0.5)]:A:"
   "--offset[skip this many results (0 to 1000)]:N:"
   "*"{-p,--path}"[only paths that match a glob\; may be repeated]:GLOB:"
@@ -193,8 +200,8 @@ _shtab_sidecar_docs_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
@@ -211,8 +218,8 @@ _shtab_sidecar_doctor_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -237,8 +244,8 @@ _shtab_sidecar_documents_add_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":names the document\; the same id replaces it:"
   "(*)::the text to index\; a single - reads standard input:"
@@ -258,8 +265,8 @@ _shtab_sidecar_documents_create_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":letters, digits, - and _:"
 )
@@ -277,8 +284,8 @@ _shtab_sidecar_documents_delete_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the document\'s id:"
 )
@@ -295,8 +302,8 @@ _shtab_sidecar_documents_drop_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":which index:"
 )
@@ -313,8 +320,8 @@ _shtab_sidecar_documents_indexes_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -333,8 +340,8 @@ _shtab_sidecar_documents_list_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -352,8 +359,8 @@ _shtab_sidecar_documents_search_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::words\; \+must, -not and \"exact phrase\"\; a single - reads standard input:"
 )
@@ -370,8 +377,8 @@ _shtab_sidecar_explain_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
@@ -388,8 +395,8 @@ _shtab_sidecar_index_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -405,8 +412,8 @@ _shtab_sidecar_indexes_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -426,8 +433,8 @@ _shtab_sidecar_install_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the agent, for example claude-code\; --list names them all:(claude-code codex cursor vscode gemini windsurf zed opencode cline cline-vscode continue jetbrains neovim)"
 )
@@ -444,8 +451,8 @@ _shtab_sidecar_mcp_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -468,8 +475,8 @@ _shtab_sidecar_memory_delete_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the memory\'s key:"
 )
@@ -486,8 +493,8 @@ _shtab_sidecar_memory_get_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the memory\'s key:"
 )
@@ -508,8 +515,8 @@ _shtab_sidecar_memory_list_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -527,8 +534,8 @@ _shtab_sidecar_memory_save_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":its name\; a prefix groups memories:"
   "(*)::what to remember\; a single - reads standard input:"
@@ -549,8 +556,8 @@ _shtab_sidecar_memory_search_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words\; a single - reads standard input:"
 )
@@ -560,7 +567,7 @@ _shtab_sidecar_memory_search_defaults_added=0
 
 _shtab_sidecar_memory_words_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--operator[all keywords (AND) or any (OR) (default OR)]:OPERATOR:"
+  "--operator[all keywords (AND) or any (OR) (default OR)]:OPERATOR:(AND OR)"
   {-n,--limit}"[how many results (1 to 100, default 10)]:N:"
   "--offset[skip this many results (next page) (0 to 1000000)]:N:"
   "--namespace[only keys with this prefix]:NAMESPACE:"
@@ -571,8 +578,8 @@ _shtab_sidecar_memory_words_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::words or phrases\: a list, or one text, split at commas, else at spaces outside \"quotes\":"
 )
@@ -589,11 +596,11 @@ _shtab_sidecar_models_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":list, show, download:(list show download)"
-  ":the model to show or to download:"
+  ":the model to show or to download:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -609,8 +616,8 @@ _shtab_sidecar_overview_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -628,8 +635,8 @@ _shtab_sidecar_paths_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":glob over indexed paths:"
 )
@@ -648,8 +655,8 @@ _shtab_sidecar_prune_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -666,8 +673,8 @@ _shtab_sidecar_reindex_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::path relative to the workspace root\; without any, everything:_files"
 )
@@ -680,7 +687,7 @@ _shtab_sidecar_search_options=(
   {-k,--top-k}"[how many results (1 to 50, default 10)]:N:"
   "*--queries[up to 7 further questions\; may be repeated]:QUERIES:"
   "--compact[a first look\: one line of each result, short field names\; without --json one line per result]"
-  {-m,--mode}"[hybrid, vector (meaning) or fts (words) (default hybrid)]:MODE:"
+  {-m,--mode}"[hybrid, vector (meaning) or fts (words) (default hybrid)]:MODE:(hybrid vector fts)"
   {-a,--alpha}"[of hybrid\: 1 is meaning only, 0 words only (0 to 1, default 0.5)]:A:"
   "--offset[skip this many results (0 to 1000)]:N:"
   "*"{-p,--path}"[only paths that match a glob\; may be repeated]:GLOB:"
@@ -696,8 +703,8 @@ _shtab_sidecar_search_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
@@ -725,13 +732,36 @@ _shtab_sidecar_serve_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_sidecar_serve_defaults_added=0
+
+_shtab_sidecar_serve_token_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "*--workspace[add\: a workspace\; \'\*\' for all of them]:NAME:"
+  "--tools[add\: tools, separated by commas\; reading (default)\: all that only read\; all]:NAMES:"
+  "--metrics[add\: may read the numbers of all callers]"
+  "--callers[the list of callers (default\: the data folder\'s)]:FILE:"
+  "-w[the folder to work on]:DIR:_files -/"
+  "--json[print JSON, errors too (on standard error)]"
+  {-q,--quiet}"[no progress and no notices]"
+  "--no-color[no colours, no links (so does NO_COLOR)]"
+  {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
+  "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
+  "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  ":add, list, remove:(add list remove)"
+  ":add and remove\: whose token it is:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_sidecar_serve_token_defaults_added=0
 
 _shtab_sidecar_similar_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -745,8 +775,8 @@ _shtab_sidecar_similar_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
@@ -767,8 +797,8 @@ _shtab_sidecar_snapshot_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":make, get, push:(make get push)"
   ":get and push\: an address (https\:\/\/...) or a folder:"
@@ -786,8 +816,8 @@ _shtab_sidecar_status_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
@@ -805,8 +835,8 @@ _shtab_sidecar_symbols_options=(
   {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
   "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
-  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
-  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
   "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::a name, its beginning, or words of it\; Class.method narrows\; a single - reads standard input:"
 )
@@ -853,7 +883,7 @@ _shtab_sidecar() {
         prune) _arguments -C -s $_shtab_sidecar_prune_options ;;
         reindex) _arguments -C -s $_shtab_sidecar_reindex_options ;;
         search) _arguments -C -s $_shtab_sidecar_search_options ;;
-        serve) _arguments -C -s $_shtab_sidecar_serve_options ;;
+        serve) _shtab_sidecar_serve ;;
         similar) _arguments -C -s $_shtab_sidecar_similar_options ;;
         snapshot) _arguments -C -s $_shtab_sidecar_snapshot_options ;;
         status) _arguments -C -s $_shtab_sidecar_status_options ;;
@@ -915,6 +945,29 @@ _shtab_sidecar_memory() {
         save) _arguments -C -s $_shtab_sidecar_memory_save_options ;;
         search) _arguments -C -s $_shtab_sidecar_memory_search_options ;;
         words) _arguments -C -s $_shtab_sidecar_memory_words_options ;;
+      esac
+  esac
+}
+
+_shtab_sidecar_serve() {
+  local context state line curcontext="$curcontext" one_or_more='(*)' remainder='(-)*:' default='*::: :->serve'
+
+  # Add default positional/remainder specs only if none exist, and only once per session
+  if (( ! _shtab_sidecar_serve_defaults_added )); then
+    if (( ${_shtab_sidecar_serve_options[(I)${(q)one_or_more}*]} +          ${_shtab_sidecar_serve_options[(I)${(q)remainder}*]} +          ${_shtab_sidecar_serve_options[(I)${(q)default}]} == 0 )); then
+      _shtab_sidecar_serve_options+=(': :_shtab_sidecar_serve_commands' '*::: :->serve')
+    fi
+    _shtab_sidecar_serve_defaults_added=1
+  fi
+  _arguments -C -s $_shtab_sidecar_serve_options
+
+  case $state in
+    serve)
+      words=($line[1] "${words[@]}")
+      (( CURRENT += 1 ))
+      curcontext="${curcontext%:*:*}:_shtab_sidecar_serve-$line[1]:"
+      case $line[1] in
+        token) _arguments -C -s $_shtab_sidecar_serve_token_options ;;
       esac
   esac
 }
