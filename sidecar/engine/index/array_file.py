@@ -87,12 +87,12 @@ class _Piece(NamedTuple):
     shape: tuple[int, ...]
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        return self.count * self.kind.itemsize
+        return self.length * self.kind.itemsize
 
     @property
     def padding(self) -> int:
@@ -102,7 +102,7 @@ class _Piece(NamedTuple):
 def _arrays(content: bytes, pieces: Iterable[_Piece]) -> Iterator[tuple[str, NDArray[Any]]]:
     at = 0
     for piece in pieces:
-        yield piece.name, np.frombuffer(content, piece.kind, piece.count, at).reshape(piece.shape)
+        yield piece.name, np.frombuffer(content, piece.kind, piece.length, at).reshape(piece.shape)
         at += piece.bytes + piece.padding
 
 

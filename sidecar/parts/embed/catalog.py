@@ -214,14 +214,14 @@ def read_entry(item: object, path: Path) -> ModelEntry:
             kind = type(defaults[key]).__name__
             raise ModelLoadFailed(
                 f"{shown.place(path)}: model {shown.quoted(str(item['id']))}, {key} must be of type {kind}, not "
-                f"{shown.quoted(repr(value))}."
+                f"{shown.quoted(str(value))}."
             )
     for key, allowed in (("kind", get_args(Kind)), ("pooling", get_args(Pooling))):
         if item.get(key, defaults[key]) not in allowed:
             words = ", ".join(filter(None, allowed))
             raise ModelLoadFailed(
                 f"{shown.place(path)}: model {shown.quoted(str(item['id']))}, {key} must be one of {words}, not "
-                f"{shown.quoted(repr(item[key]))}."
+                f"{shown.quoted(str(item[key]))}."
             )
     return ModelEntry(**item)
 
