@@ -223,11 +223,18 @@ function countTable(rows: readonly (readonly [string, number])[], kind: string):
             <th scope="row">${name}</th>
             <td class="bar">${bar((100 * count) / most, "fill")}</td>
             <td class="number">${grouped(count)}</td>
-            <td class="number percent">${Math.round((100 * count) / sum)} %</td>
+            <td class="number percent">${shareText(count, sum)}</td>
           </tr>`,
       )}
     </tbody>
   </table>`;
+}
+
+/** Nothing that is there has 0 %, and nothing has 100 % that is not all. */
+function shareText(count: number, sum: number): string {
+  const percent = Math.round((100 * count) / sum);
+  if (percent === 0 && count > 0) return "< 1 %";
+  return percent === 100 && count < sum ? "> 99 %" : `${percent} %`;
 }
 
 /** Drawn by attributes, since the page allows no inline style. */
