@@ -120,6 +120,8 @@ def test_of_one_file_it_speaks_in_the_singular(emptied: Callable[..., IndexedWor
     workspace = emptied({"only.py": "def only():\n    pass\n"})
     assert reason(workspace, paths=("*.rs",)) == '"*.rs" does not match the only indexed file of code.'
     assert reason(workspace, paths=("a/*", "b/*")) == '"a/*", "b/*" do not match the only indexed file of code.'
+    letters = workspace.find_paths_by_letters("zq", 5)
+    assert letters.reason == 'The only indexed path does not have the letters "zq" in this order.'
     with pytest.raises(DocsIndexNotFound, match=r"The setting docPatterns does not match the only indexed file\."):
         find(workspace, "x", collection="docs")
 

@@ -5,6 +5,7 @@ import type { IndexStatus, Withheld } from "../protocol.gen";
 import { visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
+import { bar, countTable } from "./meters";
 import { ruleText } from "./rules";
 import {
   type Condition,
@@ -206,37 +207,6 @@ function exclusions(counts: Record<string, number>): Html {
     "Left out",
     rows.length === 0 ? nothing("Nothing is left out.") : html`${note}${countTable(titled, "rule")}`,
   );
-}
-
-/** Bars are relative to the largest value; the numbers are beside them. */
-function countTable(rows: readonly (readonly [string, number])[], kind: string): Html {
-  const most = Math.max(1, ...rows.map(([, count]) => count));
-  const sum = Math.max(
-    1,
-    rows.reduce((total, [, count]) => total + count, 0),
-  );
-  return html`<table class="${kind}">
-    <tbody>
-      ${rows.map(
-        ([name, count]) =>
-          html`<tr>
-            <th scope="row">${name}</th>
-            <td class="bar">${bar((100 * count) / most, "fill")}</td>
-            <td class="number">${grouped(count)}</td>
-            <td class="number percent">${Math.round((100 * count) / sum)} %</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
-}
-
-/** Drawn by attributes, since the page allows no inline style. */
-function bar(percent: number, look: string): Html {
-  const width = Math.max(0, Math.min(100, percent)).toFixed(1);
-  return html`<svg class="meter" aria-hidden="true" width="100%" height="6" preserveAspectRatio="none">
-    <rect class="track" width="100%" height="6" rx="3"></rect>
-    <rect class="${look}" width="${width}%" height="6" rx="3"></rect>
-  </svg>`;
 }
 
 function withheld({ withheldFiles = 0, withheld: listed = [] }: Partial<IndexStatus>, uri: string): Html {

@@ -47,11 +47,10 @@ function textWithLinks(question: Question): string {
   const { id, detail, no, yes } = question;
   const link = (title: string, command: string) =>
     `[${besideLinks(title)}](command:${command}?${encodeURIComponent(JSON.stringify([id]))})`;
-  const facts = [headline(question), detail, ifIgnored(question), "So does Cancel."].filter((part) => part !== "");
-  return [
-    ...facts.map(besideLinks),
-    `${link(no, "sidecar.question.keep")}  |  ${link(yes, "sidecar.question.accept")}`,
-  ].join(" ");
+  const links = `${link(no, "sidecar.question.keep")}  |  ${link(yes, "sidecar.question.accept")}.`;
+  const facts = [detail, ifIgnored(question), "So does Cancel."].filter((part) => part !== "");
+  // In a narrow window the editor cuts off the beginning, and nobody may answer a question that they cannot see.
+  return [besideLinks(headline(question)), links, ...facts.map(besideLinks)].join(" ");
 }
 
 export function headline({ title, asker }: Question): string {

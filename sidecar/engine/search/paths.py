@@ -30,5 +30,7 @@ def _why_no_letters(snapshot: SearchedSnapshot, letters: str) -> str:
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
     number = len(snapshot.paths)
-    none = f"None of the {shown.count(number, 'indexed path')} has" if number > 1 else "The only indexed path has not"
+    none = "The only indexed path does not have"
+    if number > 1:
+        none = f"None of the {shown.count(number, 'indexed path')} has"
     return f"{none} the letters {shown.quoted(letters)} in this order."

@@ -27,6 +27,12 @@ const subject: Subject = {
   },
 };
 
+test("a language with a file among thousands has more than 0 % of them, and no other one has all", () => {
+  const page = contentOf({ ...subject, status: { ...subject.status, languages: { python: 2036, text: 1 } } }, NOW).text;
+  expect(page).toMatch(/2,036<\/td>\s*<td class="number percent">&gt; 99 %/);
+  expect(page).toMatch(/1<\/td>\s*<td class="number percent">&lt; 1 %/);
+});
+
 test("the page tells languages, coverage, withheld secrets, exclusions by rule and errors", () => {
   const page = contentOf(subject, NOW).text;
   for (const part of ["python", "75 %", "100 %", ".env", "Named like a secret: .env*", "and 1 more"])
