@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sidecar import shown
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.index.handle import IndexHandle
@@ -130,8 +131,11 @@ class Builder:
                         return pending
             known = Pending(pending.paths, pending.rescan - {EVERYTHING})
             if known:
+                writer = _writer(generation)
                 self.catch_up(generation, known, cancelled)
-                _writer(generation).note_update()
+                writer.note_update()
+                if writer.manifest.journal_is_long:
+                    beside(writer.manifest.write_back)
             return known
 
     def note_cancelled(self) -> None:
