@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, compress
@@ -59,6 +59,8 @@ MOST_TERMS = 96
 _ASKED = 500
 COLUMNS = 3
 
+_PAUSE_EVERY = 2048
+"""Rows between two pauses."""
 _HIGHEST = np.iinfo(np.int64).max
 
 Row = tuple[str, bytes | None, bytes | None, bytes | None]
@@ -273,13 +275,19 @@ def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
 
 
 def merge_segments(
-    connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False, budget: int = MERGE_BUDGET
+    connection: sqlite3.Connection,
+    *,
+    force: bool = False,
+    at_end: bool = False,
+    budget: int = MERGE_BUDGET,
+    pause: Callable[[], object] = lambda: None,
 ) -> int:
     """Merges the segments that are due, without their dead postings. Returns how many segments were merged into one.
 
     `force` merges all segments. `at_end` says that no more commits follow for now: if no segments are due, the small
     ones are merged if there are more than a few. At most `budget` postings are rewritten, unless more than half of the
-    index is dead. Then all of it is rewritten, which takes less time than the changes that caused this.
+    index is dead. Then all of it is rewritten, which takes less time than the changes that caused this. `pause` is
+    called between parts of the work, which take some ten milliseconds each.
 
     An id is alive if it is in the table `files` or `chunks` of the same transaction.
     """
@@ -291,17 +299,24 @@ def merge_segments(
         return 0
     marks = ",".join(map(str, chosen))
     lengths = _alive_lengths(connection, chosen)
-    rows = connection.execute(
-        f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
-    ).fetchall()
+    select = f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
+    rows = list(_pausing(connection.execute(select), pause))
     connection.execute(f"DELETE FROM lexical_postings WHERE segment IN ({marks})")
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
     merged, postings = merge_rows(rows, lengths.chunk_ids, lengths.file_ids)
     if len(lengths.file_ids):
         segment = next_segment(connection)
         insert_segment(connection, segment, postings, lengths)
-        insert_rows(connection, segment, merged)
+        insert_rows(connection, segment, _pausing(merged, pause))
     return len(chosen)
+
+
+def _pausing(rows: Iterable[Row], pause: Callable[[], object]) -> Iterator[Row]:
+    """Yields the rows, and calls `pause` now and then."""
+    for number, row in enumerate(rows):
+        if number % _PAUSE_EVERY == 0:
+            pause()
+        yield row
 
 
 # ---------------------------------------------------------------- in memory
