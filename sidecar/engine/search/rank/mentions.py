@@ -14,15 +14,12 @@ import numpy as np
 
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.source import Rows, SearchedSnapshot
-from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.postings import MOST_TERMS, read_bodies
 from sidecar.parts.lexical.tokens import whole_term
 
 _NOBODY = np.zeros(0, np.int32)
-_SORTED_FOR = 64
-"""How many flags can be made and read in the time in which one number is sorted."""
 
 
 class Mentions:
@@ -76,24 +73,14 @@ def _look_up(
     known: dict[int, Rows],
 ) -> None:
     bodies = read_bodies(snapshot.connection, terms)
-    width = len(snapshot.file_ids)
-    holders_of = columns.holders.rows(bodies.ids)
-    alive = holders_of >= 0
-    found = _distinct(bodies.places[alive] * width + holders_of[alive], len(terms) * width)
+    # One extra column per term, for chunks that no longer exist, whose row is -1.
+    width = len(snapshot.file_ids) + 1
+    held = np.zeros((len(terms), width), bool)
+    held.ravel()[bodies.places * width + columns.holders.rows(bodies.ids) + 1] = True
+    held[:, 0] = False
+    found = np.flatnonzero(held)
     bounds = np.searchsorted(found, np.arange(len(terms) + 1) * width)
     for place, term in enumerate(terms):
-        holders = (found[bounds[place] : bounds[place + 1]] - place * width).astype(np.int32)
+        holders = (found[bounds[place] : bounds[place + 1]] - (place * width + 1)).astype(np.int32)
         for file in wanted[term]:
             known[file] = holders[holders != file]
-
-
-def _distinct(numbers: Ids, below: int) -> Ids:
-    """Returns the distinct ones of these numbers, ascending; all are less than `below`. Flags for every possible number
-    are made only if they cost less than sorting."""
-    if len(numbers) * _SORTED_FOR <= below:
-        in_order = np.sort(numbers)  # np.unique takes ten times as long
-        distinct: Ids = in_order[np.append(True, in_order[1:] != in_order[:-1])[: len(in_order)]]
-        return distinct
-    held = np.zeros(below, bool)
-    held[numbers] = True
-    return np.flatnonzero(held)
