@@ -101,3 +101,10 @@ def test_a_long_path_is_quoted_with_its_beginning_and_its_end() -> None:
     assert shown.startswith('"/home/somebody/folder')
     assert shown.endswith('folder/project"')
     assert len(shown) == LONGEST_QUOTE + 2
+
+
+def test_text_of_ascii_is_shown_as_any_other_text() -> None:
+    for number in range(128):
+        character = chr(number)
+        assert visible(character) == visible(character + "é").removesuffix("é"), number
+        assert as_json(character)[:-1] == as_json(character + "é").removesuffix('é"'), number

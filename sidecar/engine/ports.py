@@ -275,10 +275,18 @@ class Lexical(Protocol):
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
         """Removes these files; their terms disappear with the next merge."""
 
-    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
+    def merge_segments(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        force: bool = False,
+        at_end: bool = False,
+        pause: Callable[[], object] = ...,
+    ) -> None:
         """Merges the segments that are due, or all of them with `force`.
 
-        `at_end`: no more segments follow in this run, so small ones are merged as well.
+        `at_end`: no more segments follow in this run, so small ones are merged as well. `pause` is called between parts
+        of the work.
         """
 
     def merge_at_rest(self) -> MergeInSteps:

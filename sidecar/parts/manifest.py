@@ -16,7 +16,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,11 +28,16 @@ from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
 from sidecar.model.terms import Collection, Ids
 from sidecar.parts.coverage import AWAITED_TABLE, settle_awaited
-from sidecar.parts.database import all_or_nothing, connect, new_file_id, translated
+from sidecar.parts.database import all_or_nothing, connect, new_file_id, open_file, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
 
 SCHEMA_VERSION = 2
+_LONGEST_JOURNAL = 4000
+"""In pages. A commit that makes the journal longer also writes it into the file, and waits for the disk: with 1000,
+which is SQLite's default, one saved file in ten waited for a tenth of a second."""
+_MANY_COMMITS = 60
+"""About ten saved files, which make a journal of 1000 pages."""
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 _KNOWN = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection, blob"
 
@@ -125,6 +130,8 @@ class Manifest:
         self.path = path
         self.lock = make_rlock(Rank.MANIFEST)
         self.connection = connect(path)
+        self.connection.execute(f"PRAGMA wal_autocheckpoint={_LONGEST_JOURNAL}")
+        self._commits = 0
         self._look_up_lock = make_lock(Rank.MANIFEST_LOOK_UP)
         self._look_ups = connect(path, readonly=True)
 
@@ -153,6 +160,19 @@ class Manifest:
         with self.lock, translated(self.path), all_or_nothing(self.connection):
             yield self.connection
             self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
+            self._commits += 1
+
+    @property
+    def journal_is_long(self) -> bool:
+        """Whether enough has been committed that `write_back` should be called soon."""
+        return self._commits >= _MANY_COMMITS
+
+    def write_back(self) -> None:
+        """Writes the journal into the file, which waits for the disk. Transactions go on meanwhile, because this has a
+        connection of its own."""
+        self._commits = 0
+        with translated(self.path), closing(open_file(self.path, "mode=rw")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def close(self) -> None:
         """Closes both connections."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -96,6 +97,18 @@ def test_the_listing_of_folders_to_watch_keeps_no_question_waiting(project: Proj
         assert watcher.deeds == []
     finally:
         watcher.may_go_on.set()
+
+
+def test_a_question_takes_no_lock_that_the_writer_of_the_index_holds_while_it_pauses(project: Project) -> None:
+    project.prepares_here = True
+    workspace = project.open(freshness=0.0)
+    index(workspace)
+    assert find(workspace, "set cookie")
+    writer = workspace.index.readable().writer
+    assert writer is not None
+    with ThreadPoolExecutor(1) as asking, writer.manifest.transaction():
+        for question in ("expire", "wait for the call", "where is the query string parsed"):
+            assert asking.submit(find, workspace, question).result(PATIENCE_S)
 
 
 @pytest.mark.process

@@ -39,6 +39,18 @@ class Opened:
         saved = SealedFiles(folder / "sealed", identity, lambda: highest)
         self.cache = VectorCache(room, block=block, saved=saved)
         self.read = 0
+        self.most = ROWS
+
+    def save(self) -> None:
+        """Saves all vectors. Raises InterruptedError after `most`."""
+
+        def load(at: NDArray[np.int64]) -> tuple[Vectors, NDArray[np.bool_]]:
+            if self.read >= self.most:
+                raise InterruptedError
+            self.read += len(at)
+            return VECTORS[at], np.ones(len(at), bool)
+
+        self.cache.save(IDS, DIMENSION, load)
 
     def compare(self, rows: NDArray[np.int64] | None = None) -> Compared:
         wanted = np.arange(ROWS) if rows is None else rows
@@ -124,3 +136,39 @@ def test_what_the_cache_drops_is_deleted(tmp_path: Path) -> None:
         cache.compare(ids, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
     kept = [int(block.ids.min()) for block in SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6).read()]
     assert kept and min(kept) > 1
+
+
+def test_vectors_saved_after_indexing_are_read_by_the_first_question_and_are_not_kept_before_it(tmp_path: Path) -> None:
+    indexing, opened, other = Opened(tmp_path), Opened(tmp_path), Opened(tmp_path / "other")
+    indexing.save()
+    assert indexing.read == 3 * BLOCK
+    other.compare()
+    assert np.array_equal(opened.compare().products, other.compare().products)
+    assert opened.read == ROWS - 3 * BLOCK
+    assert np.array_equal(indexing.compare().products, other.compare().products)
+    assert indexing.read == ROWS, "the blocks were read from the files"
+
+
+def test_vectors_are_saved_once(tmp_path: Path) -> None:
+    first, again, asked = Opened(tmp_path), Opened(tmp_path), Opened(tmp_path / "other")
+    first.save()
+    again.save()
+    asked.compare()
+    read = asked.read
+    asked.save()
+    assert (again.read, asked.read) == (0, read)
+
+
+def test_vectors_that_fit_as_they_are_are_not_saved(tmp_path: Path) -> None:
+    fits = Opened(tmp_path, room=4 * DIMENSION * (ROWS + BLOCK) + 10_000)
+    fits.save()
+    assert fits.read == 0 and not (tmp_path / "sealed").exists()
+
+
+def test_saving_that_stops_early_leaves_what_can_be_read(tmp_path: Path) -> None:
+    stopped, opened = Opened(tmp_path), Opened(tmp_path)
+    stopped.most = BLOCK
+    with pytest.raises(InterruptedError):
+        stopped.save()
+    opened.compare()
+    assert opened.read == ROWS - BLOCK

@@ -124,6 +124,32 @@ def test_at_the_end_of_a_run_small_segments_become_one(connection: sqlite3.Conne
     assert len(chunks_with(connection, "small")) == 4
 
 
+def test_a_long_merge_pauses_between_its_parts(connection: sqlite3.Connection) -> None:
+    words = [f"word{chr(97 + i // 676)}{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}" for i in range(5000)]
+    write(connection, " ".join(words))
+    write(connection, words[0])
+    pauses: list[int] = []
+    assert merge_segments(connection, force=True, pause=lambda: pauses.append(1)) == 2
+    assert len(pauses) >= 2 * (len(words) // 2048)
+    assert len(chunks_with(connection, words[0])) == 2
+
+
+def test_many_short_blobs_of_all_widths_are_decoded_as_each_alone() -> None:
+    chance = np.random.default_rng(5)
+    runs = [
+        np.unique(chance.integers(0, 1 << int(chance.integers(1, 56)), int(chance.integers(1, 5))))
+        for _ in range(10_000)
+    ]
+    runs[4096] = np.array([(1 << 56) - 1])
+    starts = np.cumsum([0, *map(len, runs)])
+    keys, tfs = np.concatenate(runs), chance.integers(0, 256, starts[-1]).astype(np.uint8)
+    blobs = list(encode_runs(keys, tfs, starts))
+    read_keys, read_tfs, sizes = decode_all(blobs)
+    assert np.array_equal(read_keys, keys) and np.array_equal(read_tfs, tfs) and sizes.tolist() == [*map(len, runs)]
+    for place in (0, 4095, 4096, 9999):
+        assert decode_few([blobs[place]])[0].tolist() == runs[place].tolist()
+
+
 def test_a_merge_keeps_within_its_budget(connection: sqlite3.Connection) -> None:
     for _ in range(MERGE_FACTOR):
         write(connection, "one two three")

@@ -328,3 +328,26 @@ def test_files_below_a_folder_are_found_at_any_depth_and_no_others(manifest: Man
         put(manifest, path, [10 + number])
     assert manifest.known_below("a") == ["a/b.py", "a/c/d.py"]
     assert manifest.known_below("a/b.py") == []
+
+
+def test_commits_of_saved_files_leave_writing_the_file_to_another_thread(manifest: Manifest, tmp_path: Path) -> None:
+    """With SQLite's default, the file itself is written by some commit before the journal has 2000 pages."""
+    manifest.write_back()
+    before, number = (tmp_path / "manifest.sqlite").read_bytes(), 0
+    while not manifest.journal_is_long or (tmp_path / "manifest.sqlite-wal").stat().st_size < 2000 * 4096:
+        number += 1
+        put(manifest, f"src/{number}.py", [number] * 40)
+    assert (tmp_path / "manifest.sqlite").read_bytes() == before
+    with manifest.transaction():  # which does not keep it from being written
+        manifest.write_back()
+    assert (tmp_path / "manifest.sqlite").read_bytes() != before
+    assert not manifest.journal_is_long
+
+
+def test_writing_a_manifest_back_that_is_gone_makes_no_new_one(tmp_path: Path) -> None:
+    manifest = Manifest.make(tmp_path / "manifest.sqlite", {})
+    manifest.close()
+    (tmp_path / "manifest.sqlite").unlink()
+    with pytest.raises(IndexCorrupt):
+        manifest.write_back()
+    assert not (tmp_path / "manifest.sqlite").exists()

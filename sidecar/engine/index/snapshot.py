@@ -174,6 +174,17 @@ class Snapshot(Arrays):
             coarse[some] = False if part.rough is None else part.rough
         return Compared(cosines, found, coarse if coarse.any() else None)
 
+    def save_vectors(self, dimension: int, check: Callable[[], None]) -> None:
+        """Saves the vectors of a large index in the form in which the next opening reads them. See `VectorCache.save`;
+        for `check` see `cosines`."""
+        rows = np.flatnonzero((self.chunk_vector > 0) & (self.file_vector > 0)[self.chunk_file]).astype(np.int32)
+
+        def load(positions: Ids) -> tuple[Vectors, Flags]:
+            check()
+            return self.vectors(rows[positions])
+
+        self.vector_cache.save(self.chunk_ids[rows], dimension, load)
+
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """Returns the vectors of these chunk rows, read from disk, shape [n, dimension], and which rows have one.
 

@@ -130,6 +130,26 @@ class VectorCache:
         """Whether `count` vectors fit into the cache at the same time."""
         return count <= self._capacity(dimension)
 
+    def save(self, ids: Ids, dimension: int, load: Load) -> None:
+        """Saves sealed blocks of these vectors for the next opening, and keeps none in memory. For `load` see
+        `compare`.
+
+        Does nothing if the vectors fit as float32, if some are held or saved already, or without a place to save them.
+        """
+        saved = self._saved
+        if saved is None or self._used or self._exact_room(dimension) >= len(ids) or any(saved.read()):
+            return
+        vectors = np.empty((self._block, dimension), np.float32)
+        for number in range(min(len(ids), self._capacity(dimension)) // self._block):
+            first = number * self._block
+            for start in range(0, self._block, _READ):
+                some = np.arange(start, min(start + _READ, self._block))
+                loaded, there = load(first + some)
+                if not there.all():
+                    return
+                vectors[some] = loaded
+            saved.write(number, seal(ids[first : first + self._block], vectors))
+
     def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False) -> Compared:
         """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster.
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sidecar import shown
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.index.handle import IndexHandle
@@ -24,7 +26,7 @@ from sidecar.engine.ports import Walker
 from sidecar.engine.update.change_queue import EVERYTHING, Pending
 from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.staleness import Unread, coverage_notice, unread_notice
-from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
+from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model.answers import BuildReport, CollectionCounts, FileReport
 from sidecar.model.files import COULD_NOT_BE, NO_FILES, Checkout, Decision, FoundFile, Rule, SkippedPath, WalkResult
 from sidecar.model.terms import IsCancelled, Progress, no_progress
@@ -110,7 +112,20 @@ class Builder:
             while not writer.store_sync.drain(0.2):
                 if stop():
                     break
+        if wait_for_store and plan.changed:
+            self._save_vectors(generation, stop)
         return self._report(generation, plan, tally, started)
+
+    def _save_vectors(self, generation: Generation, stop: IsCancelled) -> None:
+        """Saves the vectors of a large index, because reading them one by one keeps the first question waiting for
+        seconds. Ends early if stopped, after which they are read as far as they are saved."""
+
+        def check() -> None:
+            if stop():
+                raise Cancelled
+
+        with suppress(Cancelled), generation.snapshots.open() as snapshot:
+            snapshot.save_vectors(generation.model.dimension, check)
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         """Applies changes to the current generation. Returns those that are committed.
@@ -130,8 +145,11 @@ class Builder:
                         return pending
             known = Pending(pending.paths, pending.rescan - {EVERYTHING})
             if known:
+                writer = _writer(generation)
                 self.catch_up(generation, known, cancelled)
-                _writer(generation).note_update()
+                writer.note_update()
+                if writer.manifest.journal_is_long:
+                    beside(writer.manifest.write_back)
             return known
 
     def note_cancelled(self) -> None:

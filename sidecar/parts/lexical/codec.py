@@ -8,6 +8,7 @@ differences of w bytes (the first is 0), n counts of 1 byte.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,10 @@ from sidecar.model.terms import Ids
 Tfs = NDArray[np.uint8]
 
 _HEADER = 8
+_AT_ONCE = 4096
+"""Blobs that are encoded or decoded together: enough to be fast, and few enough to take little memory."""
 _WIDTHS = (1, 2, 4, 8)
+_WIDTH_OF = np.array(_WIDTHS)
 _TYPES = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
 
 
@@ -27,41 +31,66 @@ def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
 
     The keys of a run ascend, and every run has at least one.
     """
-    if not len(starts) - 1:
-        return
+    for first in range(0, len(starts) - 1, _AT_ONCE):
+        some = starts[first : first + _AT_ONCE + 1]
+        here = slice(some[0], some[-1])
+        yield from _encode(keys[here], tfs[here], some - some[0])
+
+
+def _encode(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
     deltas = np.diff(keys, prepend=0)
-    deltas[starts[:-1]] = 0
-    widest = np.maximum.reduceat(deltas, starts[:-1])
-    widths = np.digitize(widest, (1 << 8, 1 << 16, 1 << 32))
-    packed = {w: deltas.astype(f"<u{w}").tobytes() for i, w in enumerate(_WIDTHS) if (widths == i).any()}
-    counts = tfs.tobytes()
-    firsts = keys[starts[:-1]].tolist()
-    bounds = starts.tolist()
-    for i, (first, code) in enumerate(zip(firsts, widths.tolist(), strict=True)):
-        a, b, w = bounds[i], bounds[i + 1], _WIDTHS[code]
-        yield bytes((w,)) + first.to_bytes(7, "little") + packed[w][a * w : b * w] + counts[a:b]
+    begins = starts[:-1]
+    deltas[begins] = 0
+    widths = _WIDTH_OF[np.digitize(np.maximum.reduceat(deltas, begins), (1 << 8, 1 << 16, 1 << 32))]
+    counts = np.diff(starts)
+    ends = np.cumsum(_HEADER + counts * (widths + 1))
+    offsets = np.concatenate([[0], ends[:-1]])
+    whole = np.empty(int(ends[-1]), np.uint8)
+    # The first key is less than 2^56, so its highest byte leaves room for the width.
+    heads = (keys[begins].astype("<u8") << np.uint64(8)) | widths.astype("<u8")
+    whole[offsets[:, None] + np.arange(_HEADER)] = heads.view(np.uint8).reshape(-1, _HEADER)
+    for width in np.unique(widths).tolist():
+        chosen = np.flatnonzero(widths == width)
+        of_chosen = _ranges(begins[chosen], counts[chosen])
+        at = _ranges(offsets[chosen] + _HEADER, counts[chosen], width)
+        parts = deltas[of_chosen].astype(_TYPES[width]).view(np.uint8).reshape(-1, width)
+        for byte in range(width):
+            whole[at + byte] = parts[:, byte]
+    whole[_ranges(ends - counts, counts)] = tfs
+    joined, bounds = whole.tobytes(), [0, *ends.tolist()]
+    yield from (joined[begin:end] for begin, end in pairwise(bounds))
 
 
 def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
     """Returns the keys and counts of many blobs, one blob after the other, and how many postings each blob holds.
 
-    Fast for thousands of short blobs; `decode_few` is faster for a few long ones.
+    There must be at least one. Fast for thousands of short blobs; `decode_few` is faster for a few long ones.
     """
-    sizes = np.array([count(blob) for blob in blobs], np.int64)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    firsts = np.array([int.from_bytes(blob[1:8], "little") for blob in blobs], np.int64)
-    deltas = np.empty(starts[-1], np.int64)
-    tfs = np.empty(starts[-1], np.uint8)
-    widths = np.array([blob[0] for blob in blobs], np.int64)
+    parts = [_decode(blobs[first : first + _AT_ONCE]) for first in range(0, len(blobs), _AT_ONCE)]
+    keys, tfs, sizes = zip(*parts, strict=True)
+    return np.concatenate(keys), np.concatenate(tfs), np.concatenate(sizes)
+
+
+def _decode(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
+    lengths = np.fromiter(map(len, blobs), np.int64, len(blobs))
+    offsets = np.cumsum(lengths) - lengths
+    whole = np.frombuffer(b"".join(blobs), np.uint8)
+    heads = whole[offsets[:, None] + np.arange(_HEADER)].view("<u8").ravel()
+    widths, firsts = (heads & np.uint64(255)).astype(np.int64), (heads >> np.uint64(8)).astype(np.int64)
+    sizes = (lengths - _HEADER) // (widths + 1)
+    starts = np.cumsum(sizes) - sizes
+    deltas = np.empty(int(sizes.sum()), np.int64)
     for width in np.unique(widths).tolist():
-        chosen = np.flatnonzero(widths == width).tolist()
-        places = _places(starts, chosen)
-        lengths = [(blobs[i], int(sizes[i]) * width) for i in chosen]
-        deltas[places] = np.frombuffer(b"".join(b[_HEADER : _HEADER + n] for b, n in lengths), f"<u{width}")
-        tfs[places] = np.frombuffer(b"".join(b[_HEADER + n :] for b, n in lengths), np.uint8)
+        chosen = np.flatnonzero(widths == width)
+        at = _ranges(offsets[chosen] + _HEADER, sizes[chosen], width)
+        values = whole[at].astype(np.int64)
+        for byte in range(1, width):
+            values |= whole[at + byte].astype(np.int64) << (8 * byte)
+        deltas[_ranges(starts[chosen], sizes[chosen])] = values
+    tfs = whole[_ranges(offsets + lengths - sizes, sizes)]
     running = deltas.cumsum()
     # Each blob's first delta is 0, so the running sum at its start is the total of the blobs before it.
-    return running + np.repeat(firsts - running[starts[:-1]], sizes), tfs, sizes
+    return running + np.repeat(firsts - running[starts], sizes), tfs, sizes
 
 
 def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
@@ -79,15 +108,11 @@ def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
     return keys, np.concatenate([np.frombuffer(blob, np.uint8, size, len(blob) - size) for blob, size in sized]), sizes
 
 
-def _places(starts: Ids, chosen: list[int]) -> Ids | slice:
-    """Returns the positions of the chosen blobs' postings in the result; a slice if all blobs are chosen, which is
-    usual."""
-    if len(chosen) == len(starts) - 1:
-        return slice(None)
-    begin = starts[chosen]
-    sizes = starts[np.array(chosen) + 1] - begin
-    offsets = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
-    return np.asarray(offsets + np.arange(int(sizes.sum())), np.int64)
+def _ranges(begins: Ids, counts: Ids, step: int = 1) -> Ids:
+    """Returns the numbers of many ranges, one after the other: range i begins with `begins[i]` and has `counts[i]`
+    numbers, `step` apart."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(begins - step * before, counts) + step * np.arange(int(counts.sum()))
 
 
 def count(blob: bytes) -> int:

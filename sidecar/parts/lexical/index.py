@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sidecar.model.files import ParsedFile
 from sidecar.parts.lexical import definitions, postings
@@ -38,9 +38,16 @@ class LexicalIndex:
         """Deletes the definitions of these files. Their postings stay until a merge drops them."""
         definitions.forget_files(connection, file_ids)
 
-    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
+    def merge_segments(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        force: bool = False,
+        at_end: bool = False,
+        pause: Callable[[], object] = lambda: None,
+    ) -> None:
         """See `postings.merge_segments`."""
-        postings.merge_segments(connection, force=force, at_end=at_end)
+        postings.merge_segments(connection, force=force, at_end=at_end, pause=pause)
 
     def merge_at_rest(self) -> RestMerge:
         """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""

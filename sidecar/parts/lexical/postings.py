@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, compress
 from operator import itemgetter
 
 import numpy as np
@@ -59,6 +59,12 @@ MOST_TERMS = 96
 _ASKED = 500
 COLUMNS = 3
 
+_PAUSE_EVERY = 2048
+"""Rows between two pauses."""
+_HIGHEST = np.iinfo(np.int64).max
+
+Row = tuple[str, bytes | None, bytes | None, bytes | None]
+"""A term with its encoded postings in each column; None where it has none."""
 Entry = tuple[int, Sequence[int], FileTerms]
 """A file's id, the ids of its chunks in order, and the result of `analyse`."""
 
@@ -199,7 +205,13 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
         np.array([e[0] for e in entries], np.int64),
         np.stack([e[2].field_lengths for e in entries]),
     )
-    _insert(connection, list(terms), [_join(parts) for parts in columns], lengths)
+    flats = [_join(parts) for parts in columns]
+    segment = next_segment(connection)
+    insert_segment(connection, segment, sum(len(flat.keys) for flat in flats), lengths)
+    bodies, names, fields = (_by_term(flat, len(terms)) for flat in flats)
+    sorted_terms = ((term, terms[term]) for term in sorted(terms))
+    rows = ((term, bodies[number], names[number], fields[number]) for term, number in sorted_terms)
+    insert_rows(connection, segment, _not_empty(rows))
 
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
@@ -263,13 +275,19 @@ def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
 
 
 def merge_segments(
-    connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False, budget: int = MERGE_BUDGET
+    connection: sqlite3.Connection,
+    *,
+    force: bool = False,
+    at_end: bool = False,
+    budget: int = MERGE_BUDGET,
+    pause: Callable[[], object] = lambda: None,
 ) -> int:
     """Merges the segments that are due, without their dead postings. Returns how many segments were merged into one.
 
     `force` merges all segments. `at_end` says that no more commits follow for now: if no segments are due, the small
     ones are merged if there are more than a few. At most `budget` postings are rewritten, unless more than half of the
-    index is dead. Then all of it is rewritten, which takes less time than the changes that caused this.
+    index is dead. Then all of it is rewritten, which takes less time than the changes that caused this. `pause` is
+    called between parts of the work, which take some ten milliseconds each.
 
     An id is alive if it is in the table `files` or `chunks` of the same transaction.
     """
@@ -281,22 +299,24 @@ def merge_segments(
         return 0
     marks = ",".join(map(str, chosen))
     lengths = _alive_lengths(connection, chosen)
-    terms: dict[str, int] = {}
-    blobs: list[list[tuple[int, bytes]]] = [[] for _ in range(COLUMNS)]
-    for term, *row in connection.execute(
-        f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
-    ):
-        number = terms.setdefault(term, len(terms))
-        for column, blob in zip(blobs, row, strict=True):
-            if blob is not None:
-                column.append((number, blob))
-    columns = [unpack(column) for column in blobs]
+    select = f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
+    rows = list(_pausing(connection.execute(select), pause))
     connection.execute(f"DELETE FROM lexical_postings WHERE segment IN ({marks})")
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
-    alive = [alive_in(number, flat, lengths.chunk_ids, lengths.file_ids) for number, flat in enumerate(columns)]
+    merged, postings = merge_rows(rows, lengths.chunk_ids, lengths.file_ids)
     if len(lengths.file_ids):
-        _insert(connection, list(terms), alive, lengths)
+        segment = next_segment(connection)
+        insert_segment(connection, segment, postings, lengths)
+        insert_rows(connection, segment, _pausing(merged, pause))
     return len(chosen)
+
+
+def _pausing(rows: Iterable[Row], pause: Callable[[], object]) -> Iterator[Row]:
+    """Yields the rows, and calls `pause` now and then."""
+    for number, row in enumerate(rows):
+        if number % _PAUSE_EVERY == 0:
+            pause()
+        yield row
 
 
 # ---------------------------------------------------------------- in memory
@@ -330,7 +350,7 @@ def _where(flat: Flat, mask: NDArray[np.bool_]) -> Flat:
     return flat if mask.all() else Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
 
 
-def alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
+def _alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
     """Returns the postings of this column that belong to these chunks or, in the last column, to these files. Both
     arrays of ids must ascend."""
     in_files = column == COLUMNS - 1
@@ -345,40 +365,71 @@ def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
     return np.asarray(sorted_ids[at] == ids)
 
 
-def unpack(blobs: Sequence[tuple[int, bytes]]) -> Flat:
+def merge_rows(rows: Sequence[Row], chunks: Ids, files: Ids) -> tuple[Iterator[Row], int]:
+    """Returns one row for each term of these rows that has postings of living chunks and files, in order of terms, and
+    the number of these postings. `chunks` and `files` are the ids of those that are alive, ascending."""
+    # In order of appearance, so that the terms consist of few ascending sequences, which are sorted fast.
+    terms = sorted(dict.fromkeys(row[0] for row in rows))
+    numbers = dict(zip(terms, range(len(terms)), strict=True))
+    of_rows = [numbers[row[0]] for row in rows]
+    columns: list[list[bytes | None]] = []
+    postings = 0
+    for column, blobs in enumerate(([row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows])):
+        flat = _alive_in(column, _unpack(of_rows, blobs), chunks, files)
+        postings += len(flat.keys)
+        columns.append(_by_term(flat, len(terms)))
+    return _not_empty(zip(terms, *columns, strict=True)), postings
+
+
+def _unpack(numbers: Sequence[int], blobs: Sequence[bytes | None]) -> Flat:
     """Decodes blobs, each given with its term's number."""
-    if not blobs:
+    held = [blob for blob in blobs if blob is not None]
+    if not held:
         return Flat(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    keys, tfs, sizes = decode_all([blob for _, blob in blobs])
-    return Flat(np.repeat(np.array([number for number, _ in blobs], np.int64), sizes), keys, tfs)
+    keys, tfs, sizes = decode_all(held)
+    of_held = np.fromiter(compress(numbers, map(_is_there, blobs)), np.int64, len(held))
+    return Flat(np.repeat(of_held, sizes), keys, tfs)
 
 
-def runs(flat: Flat) -> Iterator[tuple[int, bytes]]:
-    """Yields the number and the encoded postings of every term that has any."""
+def _is_there(blob: bytes | None) -> bool:
+    return blob is not None
+
+
+def _by_term(flat: Flat, terms: int) -> list[bytes | None]:
+    """Returns the encoded postings of each of so many terms; None for a term without any."""
+    found: list[bytes | None] = [None] * terms
     if not len(flat.terms):
-        return
-    order = np.lexsort((flat.keys, flat.terms))
+        return found
+    order = _order(flat)
     numbers = flat.terms[order]
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    bounds = np.append(starts, len(numbers))
-    yield from zip(numbers[starts].tolist(), encode_runs(flat.keys[order], flat.tfs[order], bounds), strict=True)
+    blobs = encode_runs(flat.keys[order], flat.tfs[order], np.append(starts, len(numbers)))
+    for number, blob in zip(numbers[starts].tolist(), blobs, strict=True):
+        found[number] = blob
+    return found
+
+
+def _order(flat: Flat) -> Ids:
+    """Returns the order of postings by term and key. Sorting one number is faster than sorting by two."""
+    span = int(flat.keys.max()) + 1
+    if int(flat.terms.max()) + 1 > _HIGHEST // span:
+        return np.lexsort((flat.keys, flat.terms))
+    return np.argsort(flat.terms * span + flat.keys, kind="stable")
+
+
+def _not_empty(rows: Iterable[Row]) -> Iterator[Row]:
+    return (row for row in rows if row[1] or row[2] or row[3])
 
 
 # ---------------------------------------------------------------- on disk
 
 
-def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Sequence[Flat], lengths: Lengths) -> None:
-    """Writes one segment."""
-    segment = next_segment(connection)
-    insert_segment(connection, segment, sum(len(flat.keys) for flat in columns), lengths)
-    encoded = [dict(runs(flat)) for flat in columns]
-    rows = (
-        (segment, term, bodies, names, fields)
-        for term, number in sorted(zip(terms, range(len(terms)), strict=True))
-        if (bodies := encoded[0].get(number)) or encoded[2].get(number) or encoded[1].get(number)
-        for names, fields in ((encoded[1].get(number), encoded[2].get(number)),)
+def insert_rows(connection: sqlite3.Connection, segment: int, rows: Iterable[Row]) -> None:
+    """Writes postings of a segment."""
+    connection.executemany(
+        f"INSERT INTO lexical_postings VALUES({segment}, ?, ?, ?, ?)",
+        rows,
     )
-    connection.executemany("INSERT INTO lexical_postings VALUES(?, ?, ?, ?, ?)", rows)
 
 
 def next_segment(connection: sqlite3.Connection) -> int:

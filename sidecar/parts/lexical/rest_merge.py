@@ -16,15 +16,13 @@ import numpy as np
 
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.postings import (
-    COLUMNS,
-    Flat,
-    alive_in,
+    Row,
+    insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
+    merge_rows,
     next_segment,
-    runs,
-    unpack,
 )
 
 ROWS = 4_000
@@ -37,7 +35,6 @@ _SHARE = 4
 each of which stays if the next is interrupted, and its largest segments are not rewritten for every small one."""
 _RESERVED = ""
 """A term that no text has. Its row keeps the number of a segment that is being written."""
-_Row = tuple[str, bytes | None, bytes | None, bytes | None]
 
 
 @dataclass
@@ -112,26 +109,17 @@ class RestMerge:
         if not rows:
             _finish(connection, job)
             return False
-        terms: dict[str, int] = {}
-        for term, *_ in rows:
-            terms.setdefault(term, len(terms))
-        alive = [_alive(rows, terms, column, job) for column in range(COLUMNS)]
-        encoded = [dict(runs(flat)) for flat in alive]
-        job.postings += sum(len(flat.keys) for flat in alive)
-        kept = (
-            (job.target, term, *(column.get(number) for column in encoded))
-            for term, number in terms.items()
-            if any(number in column for column in encoded)
-        )
-        connection.executemany("INSERT INTO lexical_postings VALUES(?, ?, ?, ?, ?)", kept)
+        merged, postings = merge_rows(rows, job.chunks, job.files)
+        insert_rows(connection, job.target, merged)
+        job.postings += postings
         job.after = rows[-1][0]
         return True
 
-    def _next_rows(self, connection: sqlite3.Connection, job: _Job) -> list[_Row]:
+    def _next_rows(self, connection: sqlite3.Connection, job: _Job) -> list[Row]:
         """Returns the rows of the next terms in all sources, sorted by term: all rows of each term, and at least one
         term."""
         each = max(1, self._rows // len(job.sources))
-        found: list[_Row] = []
+        found: list[Row] = []
         ends: list[str] = []
         for segment in job.sources:
             rows = connection.execute(
@@ -181,12 +169,6 @@ def _finish(connection: sqlite3.Connection, job: _Job) -> None:
     connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
     if len(lengths.file_ids):
         insert_segment(connection, job.target, job.postings, lengths)
-
-
-def _alive(rows: Sequence[_Row], terms: dict[str, int], column: int, job: _Job) -> Flat:
-    """Returns the living postings of one column of these rows. `terms` has the numbers of the terms."""
-    flat = unpack([(terms[term], blob) for term, *blobs in rows if (blob := blobs[column]) is not None])
-    return alive_in(column, flat, job.chunks, job.files)
 
 
 def _ids_after(connection: sqlite3.Connection, table: str, known: Ids, most: int) -> Ids:

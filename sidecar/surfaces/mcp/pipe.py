@@ -29,7 +29,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 READ_BYTES = 256 * 1024
 
 
-class Lines:
+class MessageLines:
     """Cuts blocks of bytes into lines without their line ends; None stands for a line longer than `limit` bytes. Blank
     lines are left out."""
 
@@ -155,7 +155,7 @@ class PipeWire(Wire):
 
     def _read(self) -> None:
         """Runs in its own thread."""
-        lines = Lines()
+        lines = MessageLines()
         try:
             with contextlib.suppress(OSError, RuntimeError):
                 while block := os.read(self._fd_in, READ_BYTES):
@@ -218,7 +218,7 @@ class SocketWire(Wire):
         return True
 
     async def _read(self) -> None:
-        lines = Lines()
+        lines = MessageLines()
         try:
             with contextlib.suppress(OSError):
                 while block := await self._loop.sock_recv(self._connection, READ_BYTES):
