@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
@@ -40,8 +40,9 @@ def translated(path: Path, corrupt: str = _REBUILD) -> Iterator[None]:
 
 def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
     # The low byte is the primary code; the rest makes it an extended one.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    extended = getattr(error, "sqlite_errorcode", 0)
+    code = extended & 0xFF
+    if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:  # no space for the journal's map
         return DiskFull(f"Free some space on the disk that holds {shown.place(path.parent)} and try again.")
     if code in _CLOSED and not _is_broken_place(path):
         return PermissionDenied(f"{shown.place(path)} cannot be written: {shown.reason(error)}.")
@@ -83,12 +84,28 @@ def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> s
         if readonly and _is_gone(path):
             raise _corrupt(corrupt, path, "the file is gone")
         connection = connect_readonly(path) if readonly else open_file(path)
-        # A cache and no memory map: if the file is truncated, reading a map kills the process.
-        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
-        if not readonly:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
+        with closed_on_error(connection):
+            # A cache and no memory map: if the file is truncated, reading a map kills the process.
+            connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+            if not readonly:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
         return connection
+
+
+class _Closes(Protocol):
+    def close(self) -> object: ...
+
+
+@contextmanager
+def closed_on_error(opened: _Closes) -> Iterator[None]:
+    """Closes what was opened if the block raises. Connections that nobody closes are closed later, at any moment and in
+    any thread."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 def open_file(path: Path, way: str = "mode=rwc", timeout: float = 30) -> sqlite3.Connection:
@@ -140,8 +157,18 @@ def file_id(path: Path) -> int:
     if _is_gone(path):
         raise _corrupt(_REBUILD, path, "the file is gone")
     with translated(path), contextlib.closing(open_file(path, "mode=ro&immutable=1")) as connection:
+        if _has_journal(path):
+            # A full disk can end the copying of the journal into the file. The header then counts pages that only the
+            # journal has, and this setting keeps SQLite from calling that damage.
+            connection.execute("PRAGMA writable_schema = ON")
         (number,) = connection.execute("PRAGMA application_id").fetchone()
     return int(number)
+
+
+def _has_journal(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"{path}-wal").stat().st_size > 0
+    return False
 
 
 class OpenedFile:
