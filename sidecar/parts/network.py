@@ -195,9 +195,8 @@ class Server:
                     " own, set SSL_CERT_FILE to the file with its certificate."
                 ) from error
             if isinstance(error, httpx2.ReadTimeout):
-                reason = (
-                    f"timed out, because the server sent nothing for {error.request.extensions['timeout']['read']:g} s"
-                )
+                waited = error.request.extensions["timeout"]["read"]
+                reason = f"timed out, because the server sent nothing for {waited:g} s"
             else:
                 reason = str(error).strip().rstrip(".") or type(error).__name__
             raise self._failed(

@@ -259,13 +259,13 @@ def test_a_first_index_that_was_ended_after_its_first_files_goes_on_with_its_vec
     many_files(team)
     team.make()
     developer = team.clone()
-    done = [0]
+    read = [0]
 
-    def note(number: int, total: int, message: str) -> None:
-        done[0] = number
+    def note(done: int, total: int, message: str) -> None:
+        read[0] = done
 
     with pytest.raises(Cancelled):
-        developer.open().refresh(note, lambda: done[0] > 0, True)
+        developer.open().refresh(note, lambda: read[0] > 0, True)
     developer.close()
     developer.flags = {"snapshotSource": str(team.shelf)}
     report = index(developer.open())

@@ -279,11 +279,10 @@ def test_a_new_index_waits_ten_seconds_for_a_server_that_says_nothing_or_trickle
     assert max(PACE.silent_s, PACE.grace_s) == 10
 
 
-def test_a_server_may_take_longer_to_store_a_file_than_to_answer(server: ShelfServer, tmp_path: Path) -> None:
+def test_a_server_may_take_longer_to_store_a_file_than_to_answer(server: ShelfServer) -> None:
     server.before_put = lambda path: threading.Event().wait(0.5)
-    with opened(server.source, SignIn(), "snapshotSource", Slowest(silent_s=0.1)) as place:
-        place.put(file_of(tmp_path), head())
-    assert server.paths("PUT")
+    with Server(server.source, Way("snapshotSource", SnapshotUnusable, pace=Slowest(silent_s=0.1))) as asked:
+        assert asked.put(f"{server.source}/one", b"content")
 
 
 def test_a_sign_in_goes_with_every_request(server: ShelfServer, tmp_path: Path) -> None:
