@@ -40,15 +40,20 @@ def translated(path: Path, corrupt: str = _REBUILD) -> Iterator[None]:
 
 def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
     # The low byte is the primary code; the rest makes it an extended one.
-    extended = getattr(error, "sqlite_errorcode", 0)
-    code = extended & 0xFF
-    if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:  # no space for the journal's map
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if _is_full(error):
         return DiskFull(f"Free some space on the disk that holds {shown.place(path.parent)} and try again.")
     if code in _CLOSED and not _is_broken_place(path):
         return PermissionDenied(f"{shown.place(path)} cannot be written: {shown.reason(error)}.")
     if code in _BUSY:
         return IndexLocked(f"{shown.place(path)} is being written by another process. Try again.")
     return _corrupt(corrupt, path, error)
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    """Whether the disk has no space, not even for the map of a journal, which SQLite needs in order to read."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE
 
 
 def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
@@ -213,7 +218,7 @@ def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
 
 def find_fault(path: Path, *, quick: bool = False) -> str:
     """Returns one line on the first fault that SQLite's integrity check finds in a file; empty if it finds none, or if
-    the file cannot be checked because it is busy or cannot be opened at the moment.
+    the file cannot be checked because it is busy, the disk is full, or it cannot be opened at the moment.
 
     `quick` does not compare tables with their indexes, and takes about 0.1 s per 150 MB.
     """
@@ -223,7 +228,9 @@ def find_fault(path: Path, *, quick: bool = False) -> str:
             (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        unknown = code in _BUSY or (code in _CLOSED and not _is_gone(path) and not _is_broken_place(path))
+        unknown = (
+            _is_full(error) or code in _BUSY or (code in _CLOSED and not _is_gone(path) and not _is_broken_place(path))
+        )
         return "" if unknown else str(error)
     return "" if found == "ok" else str(found).replace("\n", " ")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import DiskFull
+from sidecar.parts.database import connect, find_fault
 from tests.engine.kills import WORDS
 from tests.engine.projects import Project, find, image, index
 
@@ -73,3 +74,16 @@ def test_wherever_a_full_disk_ends_the_first_index_no_file_of_it_counts_as_damag
             project.close()
             for left in small_disk.iterdir():
                 shutil.rmtree(left)
+
+
+def test_a_file_on_a_full_disk_is_not_damaged(small_disk: Path) -> None:
+    path = small_disk / "memories.sqlite"
+    connection = connect(path)
+    connection.execute("CREATE TABLE t(x)")
+    connection.close()
+    subprocess.run(["mount", "-o", "remount,size=8k", small_disk], check=True)
+    with pytest.raises(DiskFull, match="Free some space"):
+        connect(path).execute("SELECT * FROM t")
+    assert find_fault(path) == ""
+    subprocess.run(["mount", "-o", "remount,size=1m", small_disk], check=True)
+    assert connect(path).execute("SELECT count(*) FROM t").fetchone() == (0,)
