@@ -203,9 +203,9 @@ class IndexedWorkspace:
             self._lifting_limit(whole) as ended,
         ):
             builds = self._builds(progress, stop)
-            anew = self._index.exists()
+            replaces = not self._reporter.is_bare()
             fresh, said = start(self.activity.reporting(progress), stop)
-            if fresh is not None and anew:
+            if fresh is not None and replaces:
                 report = build_and_swap(self._index, fresh, builds, self._live_update.end)
             else:
                 if fresh is not None:
@@ -217,10 +217,10 @@ class IndexedWorkspace:
         """Returns a generation that starts from a snapshot of the source that the settings name, and a sentence about
         it; None if it does not start from one.
 
-        Only a new index of the whole workspace starts from a snapshot. One that cannot be used is reported in the
-        sentence and is no error.
+        Only a new index of the whole workspace starts from a snapshot, or one without any file yet. A snapshot that
+        cannot be used is reported in the sentence and is no error.
         """
-        if self._index.exists() or self._reporter.is_limited() or not self.settings().snapshot_source:
+        if not self._reporter.is_bare() or self._reporter.is_limited() or not self.settings().snapshot_source:
             return None, ""
         try:
             return self._team.start("", progress, stop)

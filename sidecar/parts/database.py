@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
@@ -41,13 +41,19 @@ def translated(path: Path, corrupt: str = _REBUILD) -> Iterator[None]:
 def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
     # The low byte is the primary code; the rest makes it an extended one.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    if _is_full(error):
         return DiskFull(f"Free some space on the disk that holds {shown.place(path.parent)} and try again.")
     if code in _CLOSED and not _is_broken_place(path):
         return PermissionDenied(f"{shown.place(path)} cannot be written: {shown.reason(error)}.")
     if code in _BUSY:
         return IndexLocked(f"{shown.place(path)} is being written by another process. Try again.")
     return _corrupt(corrupt, path, error)
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    """Whether the disk has no space, not even for the map of a journal, which SQLite needs in order to read."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE
 
 
 def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
@@ -83,12 +89,28 @@ def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> s
         if readonly and _is_gone(path):
             raise _corrupt(corrupt, path, "the file is gone")
         connection = connect_readonly(path) if readonly else open_file(path)
-        # A cache and no memory map: if the file is truncated, reading a map kills the process.
-        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
-        if not readonly:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
+        with closed_on_error(connection):
+            # A cache and no memory map: if the file is truncated, reading a map kills the process.
+            connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+            if not readonly:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
         return connection
+
+
+class _Closes(Protocol):
+    def close(self) -> object: ...
+
+
+@contextmanager
+def closed_on_error(opened: _Closes) -> Iterator[None]:
+    """Closes what was opened if the block raises. Connections that nobody closes are closed later, at any moment and in
+    any thread."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 def open_file(path: Path, way: str = "mode=rwc", timeout: float = 30) -> sqlite3.Connection:
@@ -140,8 +162,18 @@ def file_id(path: Path) -> int:
     if _is_gone(path):
         raise _corrupt(_REBUILD, path, "the file is gone")
     with translated(path), contextlib.closing(open_file(path, "mode=ro&immutable=1")) as connection:
+        if _has_journal(path):
+            # A full disk can end the copying of the journal into the file. The header then counts pages that only the
+            # journal has, and this setting keeps SQLite from calling that damage.
+            connection.execute("PRAGMA writable_schema = ON")
         (number,) = connection.execute("PRAGMA application_id").fetchone()
     return int(number)
+
+
+def _has_journal(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"{path}-wal").stat().st_size > 0
+    return False
 
 
 class OpenedFile:
@@ -186,7 +218,7 @@ def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
 
 def find_fault(path: Path, *, quick: bool = False) -> str:
     """Returns one line on the first fault that SQLite's integrity check finds in a file; empty if it finds none, or if
-    the file cannot be checked because it is busy or cannot be opened at the moment.
+    the file cannot be checked because it is busy, the disk is full, or it cannot be opened at the moment.
 
     `quick` does not compare tables with their indexes, and takes about 0.1 s per 150 MB.
     """
@@ -196,7 +228,9 @@ def find_fault(path: Path, *, quick: bool = False) -> str:
             (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        unknown = code in _BUSY or (code in _CLOSED and not _is_gone(path) and not _is_broken_place(path))
+        unknown = (
+            _is_full(error) or code in _BUSY or (code in _CLOSED and not _is_gone(path) and not _is_broken_place(path))
+        )
         return "" if unknown else str(error)
     return "" if found == "ok" else str(found).replace("\n", " ")
 

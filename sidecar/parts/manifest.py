@@ -28,7 +28,7 @@ from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
 from sidecar.model.terms import Collection, Ids
 from sidecar.parts.coverage import AWAITED_TABLE, settle_awaited
-from sidecar.parts.database import all_or_nothing, connect, new_file_id, open_file, translated
+from sidecar.parts.database import all_or_nothing, closed_on_error, connect, new_file_id, open_file, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
 
@@ -133,7 +133,8 @@ class Manifest:
         self.connection.execute(f"PRAGMA wal_autocheckpoint={_LONGEST_JOURNAL}")
         self._commits = 0
         self._look_up_lock = make_lock(Rank.MANIFEST_LOOK_UP)
-        self._look_ups = connect(path, readonly=True)
+        with closed_on_error(self.connection):
+            self._look_ups = connect(path, readonly=True)
 
     @classmethod
     def make(cls, path: Path, facts: dict[str, Any], more_tables: Iterable[Any] = ()) -> Manifest:
@@ -142,16 +143,17 @@ class Manifest:
         `more_tables` are functions of other parts that create their tables; they are called with the connection.
         """
         manifest = cls(path)
-        with manifest.transaction() as connection:
-            for statement in (*filter(str.strip, _SCHEMA.split(";")), AWAITED_TABLE):
-                connection.execute(statement)
-            for create in more_tables:
-                create(connection)
-            facts = {**facts, "file_id": new_file_id(connection)}
-            manifest.set_meta(schema=SCHEMA_VERSION, revision=0, next_slot=1, complete=0, clean=1, **facts)
-        with translated(path):
-            # The id has to be in the file itself, not in its journal.
-            manifest.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with closed_on_error(manifest):
+            with manifest.transaction() as connection:
+                for statement in (*filter(str.strip, _SCHEMA.split(";")), AWAITED_TABLE):
+                    connection.execute(statement)
+                for create in more_tables:
+                    create(connection)
+                facts = {**facts, "file_id": new_file_id(connection)}
+                manifest.set_meta(schema=SCHEMA_VERSION, revision=0, next_slot=1, complete=0, clean=1, **facts)
+            with translated(path):
+                # The id has to be in the file itself, not in its journal.
+                manifest.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return manifest
 
     @contextmanager

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES = 8 * 1024**2
 _MAX_REDIRECTS = 5
-_CONNECT_S, _READ_S = 15.0, 60.0
+_CONNECT_S, _READ_S, _PUT_S = 15.0, 60.0, 60.0
 _BLOCK = 1 << 18
 _PARTIAL = 206
 _NO_LOGIN, _MISSING = 401, 404
@@ -194,7 +194,11 @@ class Server:
                     f" ({shown.reason(refused)}). Check the address and this machine's clock. For an authority of your"
                     " own, set SSL_CERT_FILE to the file with its certificate."
                 ) from error
-            reason = str(error).strip().rstrip(".") or type(error).__name__
+            if isinstance(error, httpx2.ReadTimeout):
+                waited = error.request.extensions["timeout"]["read"]
+                reason = f"timed out, because the server sent nothing for {waited:g} s"
+            else:
+                reason = str(error).strip().rstrip(".") or type(error).__name__
             raise self._failed(
                 f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works; what has been "
                 f"downloaded is kept."
@@ -207,7 +211,8 @@ class Server:
         wanted = {"Content-Type": "application/octet-stream", "Content-Length": str(length), **(headers or {})}
         body = iter((content,)) if isinstance(content, bytes) else _blocks_of(content)
         with self._asking(url):
-            status = self._client.put(url, content=body, headers=wanted).status_code
+            # Not the time of the pace, which is for answers: a server may take long to store what it got.
+            status = self._client.put(url, content=body, headers=wanted, timeout=_PUT_S).status_code
         if status == 412:
             return False
         if not 200 <= status < 300:

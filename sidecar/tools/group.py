@@ -37,12 +37,14 @@ MOST_NAMED = 30
 ABOUT_THE_CALL = (InvalidParams, UnknownTool, NotFound, Conflict, FileExcluded, Cancelled)
 """Errors whose details are about what the caller has sent, not about the server."""
 
+_OTHERS = "Whoever runs the server can give you another."
+
 
 def tools_for_group(tools: Sequence[ToolSpec], names: Sequence[str]) -> tuple[ToolSpec, ...]:
     """Returns these tools for a caller who may use the workspaces with these names."""
     listed = f": {', '.join(names)}" if len(names) <= MOST_NAMED else ""
     return tuple(
-        over_several(tool, names, listed) if tool.name in SEARCHES else _in_one(tool, tuple(names), listed)
+        over_several(tool, names, listed, _OTHERS) if tool.name in SEARCHES else _in_one(tool, tuple(names), listed)
         for tool in tools
     )
 
@@ -56,7 +58,7 @@ def _in_one(tool: ToolSpec, names: tuple[str, ...], listed: str) -> ToolSpec:
     def inside(context: Context, given: Any) -> Context:
         name = given.workspace or (names[0] if len(names) == 1 else "")
         if name not in names:
-            raise unknown_workspace(name, names)
+            raise unknown_workspace(name, names, _OTHERS)
         return replace(context, place=name, name=name)
 
     def question(context: Context, given: Any) -> Any:
@@ -84,7 +86,7 @@ class GroupWorkspaces(Workspaces):
     def get(self, root: str) -> Workspace:
         """Returns the workspace with this name. Raises `InvalidParams` for any other name."""
         if root not in self.folders:
-            raise unknown_workspace(root, tuple(self.folders))
+            raise unknown_workspace(root, tuple(self.folders), _OTHERS)
         return self.shared.get(self.folders[root])
 
     def problems(self, root: str) -> tuple[str, ...] | None:

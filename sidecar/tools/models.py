@@ -154,5 +154,7 @@ class Downloaded:
 
 
 def megabytes(size: int) -> str:
-    """Formats a number of bytes for a person; `?` if it is 0, which means unknown."""
+    """Formats a number of bytes for a person, in kB if it is small; `?` if it is 0, which means unknown."""
+    if 0 < size < 100_000:
+        return f"{size / 1e3:.1f} kB"
     return f"{size / 1e6:.1f} MB" if size else "?"

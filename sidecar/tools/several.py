@@ -37,10 +37,11 @@ class _Asked(NamedTuple):
     answer: SearchAnswer | SidecarError
 
 
-def over_several(tool: ToolSpec, names: Sequence[str], about: str = "") -> ToolSpec:
+def over_several(tool: ToolSpec, names: Sequence[str], about: str = "", others: str = "") -> ToolSpec:
     """Returns the search tool with the parameter `workspaces`: names among `names`, none for all of them.
 
-    `about` ends the parameter's description. The tool raises `InvalidParams` for any other name.
+    `about` ends the parameter's description. The tool raises `InvalidParams` for any other name; `others` is a sentence
+    that says how to get another one.
     """
     known = tuple(names)
     about_it: Any = Field(
@@ -51,19 +52,17 @@ def over_several(tool: ToolSpec, names: Sequence[str], about: str = "") -> ToolS
         chosen = tuple(dict.fromkeys(given.workspaces)) or known
         for name in chosen:
             if name not in known:
-                raise unknown_workspace(name, known)
+                raise unknown_workspace(name, known, others)
         return tool.run(replace(context, several=chosen), given)
 
     return replace(tool, params=widened(tool.params, workspaces=(list[str], about_it)), run=run)
 
 
-def unknown_workspace(name: str, known: Sequence[str]) -> InvalidParams:
+def unknown_workspace(name: str, known: Sequence[str], others: str = "") -> InvalidParams:
     """Returns the error for a name that is none of `known`. It does not reveal whether somebody else has a workspace of
     that name."""
-    yours = ", ".join(map(shown.quoted, known))
-    return InvalidParams(
-        f"There is no workspace {shown.quoted(name)}. {f'There are: {yours}.' if yours else ''}".strip()
-    )
+    yours = f"There are: {', '.join(map(shown.quoted, known))}." if known else ""
+    return InvalidParams(" ".join(filter(None, (f"There is no workspace {shown.quoted(name)}.", yours, others))))
 
 
 def search_several(context: Context, request_for: RequestFor) -> SearchAnswer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import DiskFull
+from sidecar.parts.database import connect, find_fault
 from tests.engine.kills import WORDS
 from tests.engine.projects import Project, find, image, index
 
@@ -50,3 +52,38 @@ def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(project: Pr
     fresh = project.open()
     index(fresh)
     assert image(fresh) == after
+
+
+def test_wherever_a_full_disk_ends_the_first_index_no_file_of_it_counts_as_damaged(
+    project: Project, small_disk: Path
+) -> None:
+    """With the same process going on, and with another one in its place."""
+    project.home, project.prepares_here = small_disk, True
+    for kilobytes in (20, *range(92, 172, 16)):
+        for goes_on in (True, False):
+            subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", small_disk], check=True)
+            workspace = project.open()
+            with pytest.raises(DiskFull, match="Free some space"):
+                index(workspace)
+            subprocess.run(["mount", "-o", "remount,size=200m", small_disk], check=True)
+            if not goes_on:
+                project.close()
+                workspace = project.open()
+            assert (index(workspace).notice, workspace.status().status) == ("", "ready"), (kilobytes, goes_on)
+            assert find(workspace, "expire cookies")
+            project.close()
+            for left in small_disk.iterdir():
+                shutil.rmtree(left)
+
+
+def test_a_file_on_a_full_disk_is_not_damaged(small_disk: Path) -> None:
+    path = small_disk / "memories.sqlite"
+    connection = connect(path)
+    connection.execute("CREATE TABLE t(x)")
+    connection.close()
+    subprocess.run(["mount", "-o", "remount,size=8k", small_disk], check=True)
+    with pytest.raises(DiskFull, match="Free some space"):
+        connect(path).execute("SELECT * FROM t")
+    assert find_fault(path) == ""
+    subprocess.run(["mount", "-o", "remount,size=1m", small_disk], check=True)
+    assert connect(path).execute("SELECT count(*) FROM t").fetchone() == (0,)

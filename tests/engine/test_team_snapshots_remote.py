@@ -237,6 +237,43 @@ def test_a_full_disk_at_each_step_leaves_the_index_as_it_was(team: Team, small_d
     assert image(workspace, store=False) == before
 
 
+def test_a_first_index_that_a_full_disk_left_empty_starts_from_the_snapshot_when_there_is_room(
+    team: Team, small_disk: Path
+) -> None:
+    many_files(team)
+    made = team.make()
+    developer = team.clone(snapshotSource=str(team.shelf))
+    developer.home = small_disk
+    workspace = developer.open()
+    resized(small_disk, "400k")
+    with pytest.raises(DiskFull, match="Free some space"):
+        index(workspace)
+    assert (workspace.status().status, workspace.status().files) == ("failed", 0)
+    resized(small_disk, "200m")
+    report = index(workspace)
+    assert (report.embedded, made.commit[:10] in report.notice) == (0, True)
+    assert image(workspace) == image(team.nothing_like(developer).opened[0])
+
+
+def test_a_first_index_that_was_ended_after_its_first_files_goes_on_with_its_vectors(team: Team) -> None:
+    many_files(team)
+    team.make()
+    developer = team.clone()
+    read = [0]
+
+    def note(done: int, total: int, message: str) -> None:
+        read[0] = done
+
+    with pytest.raises(Cancelled):
+        developer.open().refresh(note, lambda: read[0] > 0, True)
+    developer.close()
+    developer.flags = {"snapshotSource": str(team.shelf)}
+    report = index(developer.open())
+    assert "snapshot" not in report.notice
+    assert report.unchanged > 0
+    assert report.embedded < report.code.chunks + report.docs.chunks
+
+
 def test_a_full_disk_while_a_snapshot_is_made_leaves_the_folder_without_half_a_file(
     team: Team, small_disk: Path, project: Project
 ) -> None:

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexCorrupt, IndexLocked, PermissionDenied
-from sidecar.parts.database import OpenedFile, blamed, connect, file_id, find_fault, readable_rows, translated
+from sidecar.parts.database import (
+    OpenedFile,
+    blamed,
+    connect,
+    copy_database,
+    file_id,
+    find_fault,
+    readable_rows,
+    translated,
+)
 from sidecar.small_files import is_fresh, look_of
 from tests.circumstances import as_somebody, without_descriptors
 from tests.daemon.data_folder import eventually
@@ -32,6 +41,28 @@ def test_a_damaged_file_says_what_may_be_done_about_it(tmp_path: Path) -> None:
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
         connect(path)
+
+
+def test_a_file_whose_header_is_ahead_of_it_because_a_full_disk_ended_the_copying_of_its_journal_is_not_damaged(
+    tmp_path: Path,
+) -> None:
+    path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
+    writer = connect(path)
+    writer.execute("PRAGMA application_id = 41")
+    writer.execute("CREATE TABLE t(x)")
+    writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    opened = OpenedFile(path)
+    writer.executemany("INSERT INTO t VALUES(?)", [("word " * 500,)] * 20)
+    copy_database(path, copy)
+    with path.open("r+b") as first_page_only:
+        first_page_only.write(copy.read_bytes()[:4096])
+    opened.check()
+    assert file_id(path) == 41
+    assert writer.execute("SELECT count(*) FROM t").fetchone() == (20,)
+    writer.close()
+    path.write_bytes(copy.read_bytes()[:4096])  # and no journal that has the rest
+    with pytest.raises(IndexCorrupt):
+        file_id(path)
 
 
 def test_a_folder_in_the_place_of_a_file_or_of_its_log_is_damage(tmp_path: Path) -> None:

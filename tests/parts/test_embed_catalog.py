@@ -75,9 +75,9 @@ def test_the_model_id_changes_with_what_changes_vectors_and_only_with_that(model
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"kind": "magic"}, "kind must be one of static, transformer, not \"magic\""),
-        ({"dimension": "256"}, "dimension must be of type int, not \"256\""),
-        ({"dimensions": 256}, "unknown key \"dimensions\""),
+        ({"kind": "magic"}, 'kind must be one of static, transformer, not "magic"'),
+        ({"dimension": "256"}, 'dimension must be of type int, not "256"'),
+        ({"dimensions": 256}, 'unknown key "dimensions"'),
     ],
 )
 def test_a_wrong_entry_names_the_key_and_what_is_allowed(

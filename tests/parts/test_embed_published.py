@@ -172,7 +172,7 @@ def test_a_lock_that_says_nothing_is_an_error_and_not_a_model(tmp_path: Path, lo
         ({"download": {"x": {"path": "../x"}}}, "is not a path, a size and a SHA-256"),
         ({"download": {"x": {"path": "x", "sha256": "abc"}}}, "is not a path, a size and a SHA-256"),
         ({"download": {"x": {"path": "x", "sise": 1}}}, "is not a path, a size and a SHA-256"),
-        ({"dimensions": 3}, "unknown key \"dimensions\""),
+        ({"dimensions": 3}, 'unknown key "dimensions"'),
     ],
 )
 def test_a_wrong_entry_says_what_is_wrong(tmp_path: Path, changes: dict[str, object], complaint: str) -> None:

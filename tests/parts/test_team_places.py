@@ -17,7 +17,7 @@ from sidecar.errors import SidecarError, SnapshotUnusable
 from sidecar.parts.network import Server, Slowest, Way
 from sidecar.parts.team import heads
 from sidecar.parts.team.heads import Head
-from sidecar.parts.team.places import FolderPlace, SignIn, WebPlace, opened
+from sidecar.parts.team.places import PACE, FolderPlace, SignIn, WebPlace, opened
 from tests.patience import PATIENCE_S
 from tests.shelf_server import ShelfServer, answer, cut_off_after, says
 
@@ -268,11 +268,21 @@ def test_a_server_that_says_nothing_is_given_up_after_the_time_of_the_caller(ser
     try:
         with (
             opened(server.source, SignIn(), "snapshotSource", Slowest(silent_s=0.1)) as place,
-            pytest.raises(SnapshotUnusable, match="timed out"),
+            pytest.raises(SnapshotUnusable, match=r"timed out, because the server sent nothing for 0\.1 s"),
         ):
             place.heads()
     finally:
         over.set()
+
+
+def test_a_new_index_waits_ten_seconds_for_a_server_that_says_nothing_or_trickles() -> None:
+    assert max(PACE.silent_s, PACE.grace_s) == 10
+
+
+def test_a_server_may_take_longer_to_store_a_file_than_to_answer(server: ShelfServer) -> None:
+    server.before_put = lambda path: threading.Event().wait(0.5)
+    with Server(server.source, Way("snapshotSource", SnapshotUnusable, pace=Slowest(silent_s=0.1))) as asked:
+        assert asked.put(f"{server.source}/one", b"content")
 
 
 def test_a_sign_in_goes_with_every_request(server: ShelfServer, tmp_path: Path) -> None:

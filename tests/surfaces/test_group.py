@@ -116,7 +116,7 @@ def test_a_workspace_of_others_is_as_unknown_as_one_that_does_not_exist(server: 
     ):
         reply = server.call("api-only", tool, arguments)
         assert (reply.status, reply.json["code"]) == (400, "INVALID_PARAMS")
-        assert reply.json["detail"].endswith('. There are: "api".')
+        assert reply.json["detail"].endswith('. There are: "api". Whoever runs the server can give you another.')
 
 
 @pytest.mark.parametrize(

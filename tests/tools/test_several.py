@@ -113,7 +113,8 @@ def test_what_is_wrong_with_the_question_is_wrong_everywhere(services: list[Serv
         search(services, many, ("api", "web"), query=" ")
     with pytest.raises(InvalidParams) as raised:
         search(services, many, ("api",), workspaces=["web"])
-    assert raised.value.detail == 'There is no workspace "web". There are: "api".'
+    said = 'There is no workspace "web". There are: "api". Whoever runs the server can give you another.'
+    assert raised.value.detail == said
 
 
 def test_the_tokens_of_a_call_are_for_all_workspaces_together(services: list[Service]) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sidecar.engine.index.generation import Generation, read_meta
+from sidecar.engine.index.generation import Generation, is_bare, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
 from sidecar.engine.update.activity import Activity
@@ -64,6 +64,14 @@ class Reporter:
             return False
         except SidecarError:
             return True
+
+    def is_bare(self) -> bool:
+        """Whether there is no index yet, or one whose first pass ended before it had indexed a file, as on a full
+        disk. An index that cannot be read is not bare."""
+        number = self._directory.current()
+        with suppress(SidecarError):
+            return number is None or is_bare(self._directory.manifest(number))
+        return False
 
     def is_limited(self) -> bool:
         """Whether the index is limited to patterns. An index whose patterns cannot be read counts as limited."""

@@ -25,8 +25,8 @@ from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model.terms import Collection, Embedder
-from sidecar.parts.coverage import CANCELLED, is_cancelled
-from sidecar.parts.database import connect, copy_database, file_id, translated
+from sidecar.parts.coverage import CANCELLED, is_cancelled, read_coverage
+from sidecar.parts.database import closed_on_error, connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest, highest_chunk_id
 from sidecar.parts.paths import packed_path, unpacked_path
 from sidecar.parts.slots import Slots
@@ -137,18 +137,19 @@ class Generations:
         """Creates a new, empty generation, which does not become the current one."""
         number = self._directory.new_generation()
         kept = self.open_vectors(model)
-        facts = {
-            "root": packed_path(self._root),
-            **_facts_of(model),
-            "chunking": settings.chunking_strategy,
-            "kept_uuid": kept.store_uuid,
-            "kept_releases": kept.releases(),
-            "created": time.time(),
-            **{f"version_{k}": v for k, v in self._parts.versions.items()},
-        }
-        path = self._directory.manifest(number)
-        Manifest.make(path, facts, [self._parts.lexical.create_tables]).close()
-        return self._assemble(number, settings, model, kept, was_clean=True)
+        with closed_on_error(kept):
+            facts = {
+                "root": packed_path(self._root),
+                **_facts_of(model),
+                "chunking": settings.chunking_strategy,
+                "kept_uuid": kept.store_uuid,
+                "kept_releases": kept.releases(),
+                "created": time.time(),
+                **{f"version_{k}": v for k, v in self._parts.versions.items()},
+            }
+            path = self._directory.manifest(number)
+            Manifest.make(path, facts, [self._parts.lexical.create_tables]).close()
+            return self._assemble(number, settings, model, kept, was_clean=True)
 
     def succeed(self, old: Generation, settings: Settings, model: ModelFacts) -> Generation:
         """Copies `old` for another model, without making the copy the current generation.
@@ -159,7 +160,8 @@ class Generations:
         path = self._directory.manifest(number)
         copy_database(self._directory.manifest(old.number), path)
         kept = self.open_vectors(model)
-        fresh = self._assemble(number, settings, model, kept, was_clean=True)
+        with closed_on_error(kept):
+            fresh = self._assemble(number, settings, model, kept, was_clean=True)
         assert fresh.writer is not None
         link_by_hash(fresh.writer.manifest, kept, **_facts_of(model))
         return fresh
@@ -334,6 +336,14 @@ def read_meta(path: Path) -> dict[str, object]:
             return dict(connection.execute("SELECT key, value FROM meta"))
         finally:
             connection.close()
+
+
+def is_bare(path: Path) -> bool:
+    """Whether a manifest, which is not opened for writing, holds nothing yet: no file is indexed, and no pass over the
+    workspace has ended. Raises IndexCorrupt if it is unreadable."""
+    with translated(path), contextlib.closing(connect(path, readonly=True)) as connection:
+        holds = read_coverage(connection)
+        return not (holds.indexed or holds.complete)
 
 
 def chunking_of(meta: Mapping[str, object], settings: Settings) -> Literal["code-aware", "character"]:

@@ -15,7 +15,7 @@ import numpy as np
 from sidecar import shown
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
-from sidecar.engine.index.generation import Generation, Writer
+from sidecar.engine.index.generation import Generation, Writer, is_bare
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
@@ -130,13 +130,13 @@ class Builder:
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         """Applies changes to the current generation. Returns those that are committed.
 
-        A pass over the whole workspace is not made while another job is running, or if the first pass was cancelled. If
-        no generation is open for writing, nothing is applied. Raises Cancelled and the errors of the parts.
+        A pass over the whole workspace is not made while another job is running, or if none `_goes_on`. If no
+        generation is open for writing, nothing is applied. Raises Cancelled and the errors of the parts.
         """
         with self._index.writing(cancelled) as generation:
             if generation is None:
                 return Pending()
-            if EVERYTHING in pending.rescan and _writer(generation).goes_on:
+            if EVERYTHING in pending.rescan and self._goes_on(generation):
                 with self._jobs.in_background(cancelled) as stop:
                     if stop is not None:
                         with self._index.announcing("update"):
@@ -151,6 +151,13 @@ class Builder:
                 if writer.manifest.journal_is_long:
                     beside(writer.manifest.write_back)
             return known
+
+    def _goes_on(self, generation: Generation) -> bool:
+        """Whether a pass over the whole workspace is made without being asked for. Not if a person has cancelled the
+        first one, nor if that one indexed nothing and whoever asks for it again may start from a team snapshot."""
+        writer = _writer(generation)
+        from_snapshot = self._files.settings().snapshot_source and self._files.limit() is None
+        return writer.goes_on and not (from_snapshot and is_bare(writer.manifest.path))
 
     def note_cancelled(self) -> None:
         """Records that a person has cancelled the first pass over the workspace, so that it is not continued

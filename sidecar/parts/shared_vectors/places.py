@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sidecar import shown
 from sidecar.errors import StoreFailed
 from sidecar.locks import Rank, make_lock
-from sidecar.parts.network import Server, Way
+from sidecar.parts.network import Server, Slowest, Way
 from sidecar.parts.vectors.frames import Frame
 from sidecar.parts.vectors.server_link import ChromaServer, ServerLink
 
@@ -26,6 +26,8 @@ _PLACES = 3
 _ROWS = 300
 """The maximum number of names in one call, which is the limit of Chroma Cloud."""
 _AT_ONCE = 8
+_PACE = Slowest(grace_s=10.0, bytes_per_s=100, silent_s=10.0)
+"""The slowest acceptable server for one value, which has some hundred bytes."""
 _WORD = 8
 
 
@@ -65,7 +67,7 @@ class VectorFiles:
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
-        self._way = Way("sharedVectors", StoreFailed, headers=dict(headers))
+        self._way = Way("sharedVectors", StoreFailed, pace=_PACE, headers=dict(headers))
         self._lock = make_lock(Rank.VECTOR_STORE)
         self._open = ExitStack()
         self._server: Server | None = None

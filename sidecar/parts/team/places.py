@@ -25,8 +25,9 @@ from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
 from sidecar.parts.team.heads import Head, Stored
 from sidecar.small_files import open_new, open_to_read, read_small_file
 
-PACE = Slowest(grace_s=20.0, bytes_per_s=20_000)
-"""The slowest acceptable server for a download: a slower one would take longer than indexing."""
+PACE = Slowest(grace_s=10.0, bytes_per_s=20_000, silent_s=10.0)
+"""The slowest acceptable server for a download: a slower one would take longer than indexing. A new index waits for it
+before it is made from nothing."""
 QUICK = Slowest(grace_s=3.0, bytes_per_s=100_000, silent_s=3.0)
 """The slowest acceptable server while a person waits for an answer."""
 _ATTEMPTS = 30
