@@ -3,6 +3,7 @@
     SidecarError
     ├── InvalidParams            INVALID_PARAMS          a parameter is missing, misnamed or out of range
     │   ├── InvalidQuery         INVALID_QUERY
+    │   │   └── QueryTooLong     INVALID_QUERY
     │   ├── InvalidPattern       INVALID_PATTERN
     │   ├── PathTraversal        PATH_TRAVERSAL
     │   ├── BlankContent         BLANK_CONTENT
@@ -99,9 +100,15 @@ class InvalidParams(SidecarError):
 
 
 class InvalidQuery(InvalidParams):
-    """A search query is empty."""
+    """A search query is missing or empty."""
 
     code, user_message = "INVALID_QUERY", "Search query is required."
+
+
+class QueryTooLong(InvalidQuery):
+    """A search query has more characters than a search takes."""
+
+    user_message = "Search query is too long."
 
 
 class InvalidPattern(InvalidParams):

@@ -19,6 +19,7 @@ from sidecar.errors import disk_error, without_locks
 from sidecar.small_files import A_FOLDER, remove, what_else
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_LONGEST_TEXT = 64 * 1024  # of what a holder before has written; the rest of a larger file is cut off
 _LOCKED_BYTE = 1 << 30  # far after the text, because Windows forbids reading a locked byte
 
 
@@ -66,7 +67,7 @@ class LockFile:
         packed = text.encode()
         try:
             os.lseek(self._fd, 0, os.SEEK_SET)
-            os.write(self._fd, packed.ljust(os.fstat(self._fd).st_size))
+            os.write(self._fd, packed.ljust(min(os.fstat(self._fd).st_size, _LONGEST_TEXT)))
             os.ftruncate(self._fd, len(packed))
         except OSError as error:
             raise disk_error(error, self.path) from error

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+
+_HIGHEST_PID = 2**31 - 1
 
 
 def is_running(pid: int) -> bool:
@@ -15,3 +18,10 @@ def is_running(pid: int) -> bool:
     except OSError:  # it belongs to another user
         return True
     return True
+
+
+def pid_in(record: Mapping[str, object]) -> int:
+    """Returns the process id in a record; 0 if it has none. A signal to a number below 1 would reach other
+    processes."""
+    pid = record.get("pid")
+    return pid if isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid <= _HIGHEST_PID else 0

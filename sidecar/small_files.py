@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import json
 import os
 import stat as modes
 import time
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """Flags of `os.open` that keep it from waiting, whatever is at the path."""
@@ -62,6 +63,24 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
     if len(content) > most:
         raise TooLarge(f"it has more than {most:,} bytes")
     return content
+
+
+def parse_json(content: str | bytes) -> Any:
+    """Returns the value that is written as JSON. Raises ValueError, also if it is nested too deeply."""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def read_record(path: str | os.PathLike[str], most: int) -> dict[str, Any]:
+    """Returns the JSON object in a small file of sidecar's own that can be made again; empty if the file is missing,
+    cannot be read, or contains anything else."""
+    try:
+        found = parse_json(read_small_file(path, most) or b"")
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def what_else(path: str | os.PathLike[str], *, follow_links: bool = True) -> str:

@@ -73,11 +73,15 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests that start programs, and puts the files with slow tests first, so that no worker is still busy with
-    one at the end."""
+    one at the end. A test with programs that failed runs once more, as those of the editor do; `make test` lists it as
+    flaky, with its first failure, if it then passes. No other test gets a second try.
+    """
     for item in items:
         in_programs = any(item.path.is_relative_to(_TESTS / folder) for folder in _PROGRAMS)
         if in_programs or _PROGRAM_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("process")
+        if item.get_closest_marker("process"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

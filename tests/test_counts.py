@@ -188,6 +188,15 @@ def test_how_much_is_indexed_has_a_verb_that_fits(indexed: int, lacking: int, ve
     assert said.startswith(f"{verb} indexed: ")
 
 
+def test_folders_that_could_not_be_read_are_counted_beside_the_files() -> None:
+    one = Coverage(1, (("unreadable", 1),), unread_folders=1)
+    assert coverage_notice(one).endswith(
+        ": 1 could not be read. 1 folder could not be read, so its files are not counted."
+    )
+    assert coverage_notice(Coverage(1, (("secrets", 1),), unread_folders=2)).endswith("so their files are not counted.")
+    assert coverage_notice(Coverage(1, unread_folders=1)) == ""
+
+
 @pytest.mark.parametrize(("globs", "verb"), [(("a/*",), "Only a/* is "), (("a/*", "b/*"), "Only a/*, b/* are ")])
 def test_patterns_have_a_verb_that_fits(globs: tuple[str, ...], verb: str) -> None:
     assert limit_notice(PatternLimit(tuple(PathPattern(glob, True) for glob in globs))).startswith(verb)

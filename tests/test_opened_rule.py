@@ -22,7 +22,6 @@ OPENS = {
     "stdio.py": "the null device",
     "surfaces/loopback/token.py": "makes a file that must not exist yet",
     "engine/index/layout.py": "makes a file that must not exist yet",
-    "surfaces/lsp/buffers.py": "compares an editor's text with a file that the walk has accepted",
     "lean.py": "the files of the environment that it runs in; it imports nothing",
     "gen/__main__.py": "the sources of sidecar",
     "engine/search/rank/fingerprint.py": "shipped with sidecar",

@@ -10,10 +10,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sidecar.small_files import read_small_file, replace_file
+from sidecar.small_files import read_record, replace_file
 
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -61,9 +62,11 @@ class WriteRecord:
         if not isinstance(entry, dict):
             return None
         try:
-            return Written(entry["after"], [(start, end) for start, end in entry["added"]], entry["made"])
+            added = [(index(start), index(end)) for start, end in entry["added"]]
+            after, made = entry["after"], entry["made"]
         except (TypeError, KeyError, ValueError):
             return None
+        return Written(after, added, made) if isinstance(after, str) and isinstance(made, str) else None
 
     def put(self, file: Path, written: Written | None) -> None:
         """Stores or, for None, forgets what was written into a file."""
@@ -76,11 +79,7 @@ class WriteRecord:
             replace_file(self._path, (json.dumps(entries, indent=1) + "\n").encode(), 0o600)
 
     def _all(self) -> dict[str, Any]:
-        try:
-            entries = json.loads(read_small_file(self._path, _MAX_BYTES) or b"")
-        except (OSError, ValueError):
-            return {}
-        return entries if isinstance(entries, dict) else {}
+        return read_record(self._path, _MAX_BYTES)
 
 
 def _hash(text: str) -> str:

@@ -37,6 +37,7 @@ FROM_CHUNKS = "SIDECAR_DAEMON_FROM_CHUNKS"
 LARGE_INDEX_CHUNKS = 50_000
 """From this size on, opening an index takes longer than the rest of one search."""
 _POLL_S = 0.02
+_MOST_LOG_BYTES = 4 << 20
 
 
 class Client:
@@ -227,7 +228,8 @@ class Client:
         path = self.place.home / "logs" / "daemon.log"
         try:
             with open_to_read(path) as file:
-                text = file.read().decode("utf-8", "replace")
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_LOG_BYTES))
+                text = file.read(_MOST_LOG_BYTES).decode("utf-8", "replace")
         except OSError:
             text = ""
         last = text.splitlines()[-lines:] if lines > 0 else []

@@ -9,17 +9,17 @@ path of a socket must be short. Every pipe imports this module, so it imports no
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sidecar import shown
 from sidecar.errors import PermissionDenied, SidecarError, disk_error
-from sidecar.small_files import read_small_file
+from sidecar.processes import pid_in
+from sidecar.small_files import read_record as read_small_record
 
 LONGEST_SOCKET_PATH = 100
 """In bytes. Systems allow 104 to 108 with the terminating zero."""
@@ -112,11 +112,9 @@ class Endpoint(NamedTuple):
 
 def read_record(lock: Path) -> Record | None:
     """Returns the record in this lock file; None if the file is missing or holds no record."""
-    try:
-        stored: Any = json.loads(read_small_file(lock, _MAX_BYTES) or b"")
-        return Record(int(stored["pid"]), str(stored["socket"]), str(stored["since"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    stored = read_small_record(lock, _MAX_BYTES)
+    pid, path, since = pid_in(stored), stored.get("socket"), stored.get("since")
+    return Record(pid, path, since) if pid and isinstance(path, str) and isinstance(since, str) else None
 
 
 def connect(record: Record | None) -> socket.socket | None:
@@ -134,7 +132,7 @@ def connect(record: Record | None) -> socket.socket | None:
         if not is_own_peer(connection):
             raise OSError
         connection.settimeout(None)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: no file can have this name
         connection.close()
         return None
     return connection

@@ -14,7 +14,7 @@ from typing import Any
 
 from sidecar.daemon.repeatable import MCP
 from sidecar.daemon.replay import REPLAY, Message, Replay, as_utf8
-from sidecar.small_files import read_small_file, replace_file
+from sidecar.small_files import read_record, replace_file
 
 _MOST_PROTOCOLS = 20
 _MAX_BYTES = 16 * 1024 * 1024
@@ -116,10 +116,7 @@ class Hello:
 
     def known(self) -> dict[str, Any]:
         """Returns the stored answers; empty if the file is missing or damaged."""
-        with contextlib.suppress(OSError, ValueError, RecursionError):
-            stored = json.loads(read_small_file(self._path, _MAX_BYTES) or b"")
-            return stored if isinstance(stored, dict) else {}
-        return {}
+        return read_record(self._path, _MAX_BYTES)
 
     def learn(self, protocol: str, result: dict[str, Any]) -> None:
         """Stores an answer. If the file cannot be written, the next start takes a second longer."""

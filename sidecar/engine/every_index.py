@@ -16,6 +16,7 @@ from sidecar.engine.ports import EmbeddingCache
 from sidecar.errors import SidecarError, disk_error
 from sidecar.parts.database import connect, translated
 from sidecar.parts.lease import Lease
+from sidecar.parts.paths import unpacked_path
 
 _NAME_LENGTH = 32
 
@@ -150,7 +151,7 @@ def _facts(layout: IndexLayout) -> tuple[str, int, int]:
             (root,) = connection.execute("SELECT value FROM meta WHERE key = 'root'").fetchone() or ("",)
             (files,) = connection.execute("SELECT count(*) FROM files").fetchone()
             (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-        return str(root), int(files), int(chunks)
+        return unpacked_path(root), int(files), int(chunks)
     return "", 0, 0
 
 

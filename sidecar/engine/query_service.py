@@ -36,6 +36,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class _Asked:
+    """The generation that was current when a question was asked, and the moment before it was opened."""
+
+    generation: Generation
+    moment: int
+
+
+@dataclass(frozen=True)
 class _Read(Generic[T]):
     """An answer, the shown files that seem to have changed since it was read, and the state of the index."""
 
@@ -66,7 +74,8 @@ class QueryService:
         none, and the errors of `search/`.
         """
         _check_globs(request.paths)
-        generation = self._live_update.readable()
+        asked = self._asked()
+        generation = asked.generation
         failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
             failed = self._model_failure(generation)
@@ -78,7 +87,7 @@ class QueryService:
                 answer = self._search(current, source, request, cancelled)
                 return self._read(current, fresh, source, answer, (hit.path for hit in answer.hits))
 
-        answer, notice = self._answer(search, generation)
+        answer, notice = self._answer(search, asked)
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
@@ -131,10 +140,12 @@ class QueryService:
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
         """Returns chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
-        self._index.check_model(self._live_update.readable())
+        asked = self._asked()
+        self._index.check_model(asked.generation)
         answer, notice = self._answer_from(
             lambda source: find_closest(source, query, limit, threshold, cancelled),
             lambda answer: (hit.path for hit in answer.hits),
+            asked,
         )
         return replace(answer, notice=one_line(notice, answer.notice))
 
@@ -176,28 +187,34 @@ class QueryService:
             return error
         return None
 
-    def _answer_from(self, find: Callable[[SearchSource], T], shown: Callable[[T], Iterable[str]]) -> tuple[T, str]:
+    def _asked(self) -> _Asked:
+        moment = self._live_update.moment
+        return _Asked(self._live_update.readable(), moment)
+
+    def _answer_from(
+        self, find: Callable[[SearchSource], T], shown: Callable[[T], Iterable[str]], asked: _Asked | None = None
+    ) -> tuple[T, str]:
         def read(generation: Generation, fresh: bool) -> _Read[T]:
             with _source_of(generation) as source:
                 answer = find(source)
                 return self._read(generation, fresh, source, answer, shown(answer))
 
-        return self._answer(read, self._live_update.readable())
+        return self._answer(read, asked or self._asked())
 
-    def _answer(self, read: Callable[[Generation, bool], _Read[T]], asked: Generation) -> tuple[T, str]:
+    def _answer(self, read: Callable[[Generation, bool], _Read[T]], asked: _Asked) -> tuple[T, str]:
         """Returns what `read` finds in the current generation, and one line if that may be stale or partial or lacks
         the effect of a changed setting.
 
         Waits a bounded time until known changes are applied. If files that the answer shows have changed since, it
         waits once more, for those, and reads again.
         """
-        fresh = self._live_update.freshen()
+        fresh = self._live_update.freshen(asked.moment)
 
         def read_now(generation: Generation) -> _Read[T]:
             with QUESTIONS.answering():
                 return read(generation, fresh)
 
-        found = self._live_update.on_current(read_now, asked)
+        found = self._live_update.on_current(read_now, asked.generation)
         if found.seeming and self._live_update.take_in(found.seeming):
             found = self._live_update.on_current(read_now)
         changed = self._shown_files.count_changed(found.seeming) if found.seeming else 0

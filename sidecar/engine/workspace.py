@@ -382,12 +382,13 @@ class IndexedWorkspace:
         """
         if not self._index.exists() or self.resting:
             return self._status_of(None, "")
+        asked = self._live_update.moment
         try:
             self._live_update.readable()
             self._live_update.consider_upgrade()
             self.reload_settings()
             if up_to_date:
-                self._live_update.freshen()
+                self._live_update.freshen(asked)
             return self._live_update.on_current(lambda generation: self._status_of(generation, ""))
         except SidecarError as error:
             return self._status_of(None, error.message)

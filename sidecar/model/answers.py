@@ -251,6 +251,8 @@ class Coverage:
     `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`: all
     files of the workspace have been listed once, so the counts cover all of them. `complete`: the index has contained
     all of them once. `cancelled`: a person has cancelled the build before that, and nobody has requested it again.
+    `unread_folders` counts the folders that could not be read; `missing` does not count their files, whose number is
+    unknown.
     """
 
     indexed: int = 0
@@ -258,6 +260,7 @@ class Coverage:
     whole: bool = True
     complete: bool = True
     cancelled: bool = False
+    unread_folders: int = 0
 
     @property
     def total(self) -> int:

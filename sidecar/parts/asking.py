@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecar.small_files import open_to_append, read_small_file
+from sidecar.parts.paths import storable
+from sidecar.small_files import open_to_append, read_record
 
 ASK = ".ask"
 _HEARD, _ANSWERED = ".heard", ".answered"
@@ -54,9 +55,8 @@ class Asking:
             question.touch(0o600, exist_ok=False)
             if not _within(heard_s, lambda: not question.exists()) or not _within(answered_s, answer.exists):
                 return None
-            fields = json.loads(read_small_file(answer, _MAX_BYTES) or b"")
-            return WriterReply(bool(fields["fresh"]), tuple(map(str, fields["awaiting"])))
-        except (OSError, ValueError, KeyError, TypeError):  # such as a folder that this process may not write into
+            return answer_in(answer)
+        except OSError:  # such as a folder that this process may not write into
             return None
         finally:
             for suffix in (ASK, _HEARD, _ANSWERED):
@@ -83,6 +83,15 @@ class Asking:
 
     def _path(self, name: str, suffix: str) -> Path:
         return self._folder / f"{name}{suffix}"
+
+
+def answer_in(path: Path) -> WriterReply | None:
+    """Returns the answer in a file; None if it holds none."""
+    fields = read_record(path, _MAX_BYTES)
+    fresh, awaiting = fields.get("fresh"), fields.get("awaiting")
+    if not isinstance(fresh, bool) or not isinstance(awaiting, list):
+        return None
+    return WriterReply(fresh, tuple(storable(path) for path in awaiting if isinstance(path, str)))
 
 
 def asked_in(folder: str) -> set[str]:

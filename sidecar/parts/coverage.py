@@ -46,8 +46,8 @@ def settle_awaited(connection: sqlite3.Connection, paths: Iterable[str]) -> None
 
 
 def read_coverage(connection: sqlite3.Connection) -> Coverage:
-    """Returns what the index holds and lacks at this commit, in files. A folder that was left out is not counted,
-    because the number of files in it is unknown."""
+    """Returns what the index holds and lacks at this commit, in files. The files in a folder that was left out are
+    not counted, because their number is unknown."""
     counts: dict[Lack, int] = {"not-read-yet": _awaited(connection)}
     left_out = connection.execute(
         "SELECT rule, count(*) FROM (SELECT path, rule FROM skipped UNION ALL SELECT path, rule FROM left_out)"
@@ -62,7 +62,8 @@ def read_coverage(connection: sqlite3.Connection) -> Coverage:
     (indexed,) = connection.execute("SELECT count(*) FROM files").fetchone()
     complete = _is_set(connection, "complete")
     missing = tuple((reason, count) for reason, count in counts.items() if count)
-    return Coverage(indexed, missing, complete or bool(counts["not-read-yet"]), complete, is_cancelled(connection))
+    whole = complete or bool(counts["not-read-yet"])
+    return Coverage(indexed, missing, whole, complete, is_cancelled(connection), _unread_folders(connection))
 
 
 def is_cancelled(connection: sqlite3.Connection) -> bool:
@@ -103,6 +104,16 @@ def _mostly_by(rule: str, left_out: Sequence[tuple[str, str]]) -> str:
 def _awaited(connection: sqlite3.Connection) -> int:
     known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'awaited'").fetchone()
     return int(connection.execute("SELECT count(*) FROM awaited").fetchone()[0]) if known else 0
+
+
+def _unread_folders(connection: sqlite3.Connection) -> int:
+    """Returns how many folders could not be read, without those of which an earlier state is kept: they have a notice
+    of their own (`read_unread`)."""
+    (count,) = connection.execute(
+        "SELECT count(*) FROM left_out WHERE rule IN (?, ?) AND substr(path, -1) = '/'",
+        (Rule.UNREADABLE.value, Rule.TOO_MANY_RULES.value),
+    ).fetchone()
+    return int(count)
 
 
 def _failed(connection: sqlite3.Connection) -> int:

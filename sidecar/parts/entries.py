@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sidecar.model.files import Decision, Rule
-from sidecar.parts.paths import disk_path
+from sidecar.parts.paths import disk_path, storable
 from sidecar.parts.pattern_index import TooManyRules
 
 NOT_LOOKED_AT = (Rule.NOT_READ, Rule.UNREADABLE)
 """The rules for paths that could not be examined."""
 # Errors that will not go away by themselves.
-_LASTING = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP)
+_LASTING = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ)
+_NO_UTF8 = "its name is not valid UTF-8"
 _LONGEST_NAME = 255
 _REPARSE_MOUNT_POINT = 0xA0000003
 
@@ -54,10 +55,8 @@ def entry_of(
     entry = Entry(prefix + name, name, found.path, is_folder, result, failure)
     if name.isascii():
         return entry, None
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return entry, Decision(Rule.UNREADABLE, "its name is not valid UTF-8")
+    if not _is_unicode(name):
+        return entry, Decision(Rule.UNREADABLE, _NO_UTF8)
     if name in seen or (name != found.name and has(name)):
         return entry, Decision(Rule.UNREADABLE, "another file has this name in Unicode's normal form")
     seen.add(name)
@@ -75,6 +74,8 @@ def entry_at(path: str, folder: str, is_last: bool) -> Entry:
         return Entry(path, name, absolute, not is_last, None)
     except OSError as error:
         return Entry(path, name, absolute, False, None, error)
+    if not _is_unicode(absolute):
+        return Entry(path, name, absolute, False, None, OSError(errno.EILSEQ, _NO_UTF8))
     return Entry(path, name, absolute, modes.S_ISDIR(result.st_mode) and not is_link(result), result)
 
 
@@ -89,6 +90,12 @@ def is_there(root: str, path: str) -> bool:
             return False
         folder = entry.absolute
     return True
+
+
+def _is_unicode(path: str) -> bool:
+    """Whether the last name of a path is valid Unicode."""
+    name = os.path.basename(path)  # noqa: PTH119
+    return name == storable(name)
 
 
 def failed(error: Exception, name: str = "") -> Decision:

@@ -20,8 +20,8 @@ from typing import Any
 from sidecar import shown
 from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
-from sidecar.processes import is_running
-from sidecar.small_files import read_small_file, remove
+from sidecar.processes import is_running, pid_in
+from sidecar.small_files import read_record, remove
 
 DAEMON_COMMAND = "sidecar daemon"
 _POLL_S = 0.05
@@ -101,7 +101,8 @@ class Lease:
 
     def announced(self) -> str:
         """Returns the job that the holder has announced; empty if there is none. Reads one small file."""
-        return str(self._read().get("job", ""))
+        job = self._read().get("job")
+        return shown.short(job) if isinstance(job, str) else ""
 
     def _write(self, job: str = "") -> None:
         holder = {"pid": os.getpid(), "since": self._since, "command": own_command()}
@@ -133,19 +134,14 @@ class Lease:
         return True
 
     def _holder(self) -> dict[str, Any]:
-        try:
-            holder = self._read()
-            command = {"command": str(holder["command"])} if holder.get("command") else {}
-            return {"pid": int(holder["pid"]), "since": str(holder["since"]), **command}
-        except (ValueError, KeyError, TypeError):
+        holder = self._read()
+        pid, since, command = pid_in(holder), holder.get("since"), holder.get("command")
+        if not pid or not isinstance(since, str):
             return {}
+        return {"pid": pid, "since": since, **({"command": command} if command and isinstance(command, str) else {})}
 
     def _read(self) -> dict[str, Any]:
-        try:
-            holder = json.loads(read_small_file(self._file.path, _MAX_BYTES) or b"")
-        except (OSError, ValueError):
-            return {}
-        return holder if isinstance(holder, dict) else {}
+        return read_record(self._file.path, _MAX_BYTES)
 
 
 def _locked(holder: dict[str, Any]) -> IndexLocked:
@@ -157,7 +153,9 @@ def _locked(holder: dict[str, Any]) -> IndexLocked:
     command = holder.get("command", "")
     name = f"Process {pid} ({shown.short(command)})" if command else f"Process {pid}"
     ending = "`sidecar daemon stop` ends it" if command == DAEMON_COMMAND else f"`kill {pid}` ends it"
-    return IndexLocked(f"{name} has had it open since {holder['since']}; use that one, or {ending}.", **holder)
+    return IndexLocked(
+        f"{name} has had it open since {shown.short(holder['since'])}; use that one, or {ending}.", **holder
+    )
 
 
 def _is_dead(holder: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -480,8 +481,9 @@ def pack_names(names: Sequence[str]) -> str:
     return json.dumps(names, ensure_ascii=False) if names else ""
 
 
+@lru_cache(maxsize=4096)
 def unpack_names(packed: str) -> tuple[str, ...]:
-    """Returns the names that `pack_names` packed."""
+    """Returns the names that `pack_names` packed. Cached, because the hits of most questions have been hits before."""
     return tuple(json.loads(packed)) if packed else ()
 
 

@@ -140,13 +140,24 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def packed_path(path: str) -> str | bytes:
+    """Returns a whole path as SQLite can hold it: as bytes if it is not valid Unicode."""
+    return path if path == storable(path) else os.fsencode(path)
+
+
+def unpacked_path(packed: object) -> str:
+    """Returns the path that `packed_path` packed; empty for None."""
+    return os.fsdecode(packed) if isinstance(packed, bytes) else str(packed or "")
+
+
 def disk_path(root: str, path: str) -> str:
-    """Returns the absolute path on disk of an NFC relative path, whose names may be in another normal form on disk.
+    """Returns the absolute path on disk of an NFC relative path, whose names may be in another normal form on disk, or
+    not valid Unicode, which the path then spells as `storable` does.
 
     If nothing on disk matches, this is the root joined with the path.
     """
     plain = os.path.join(root, *path.split("/")) if path else root  # noqa: PTH118  (hot; strings throughout)
-    if path.isascii() or os.path.lexists(plain):
+    if (path.isascii() and "\\" not in path) or os.path.lexists(plain):
         return plain
     folder = root
     for part in path.split("/"):
@@ -164,4 +175,4 @@ def _spelling(folder: str, name: str) -> str | None:
         return None
     if name in names:
         return name
-    return next((other for other in sorted(names) if unicodedata.normalize("NFC", other) == name), None)
+    return next((other for other in sorted(names) if storable(unicodedata.normalize("NFC", other)) == name), None)

@@ -11,7 +11,8 @@ from functools import lru_cache
 from sidecar import shown
 from sidecar.errors import InvalidParams, PathTraversal
 from sidecar.parts.globs import compile_glob
-from sidecar.parts.paths import normalise_root, relative_path
+from sidecar.parts.paths import normalise_root, relative_path, storable
+from sidecar.small_files import parse_json
 
 MAX_GLOBS = 1_000
 """The maximum number of globs of one index: each pass over the workspace tries them on every file."""
@@ -49,11 +50,11 @@ class PatternLimit:
     def parsed(cls, text: str) -> PatternLimit:
         """Reads the output of `written`. Raises ValueError for anything else."""
         try:
-            stored = json.loads(text)["patterns"]
-            patterns = tuple(PathPattern(one["text"], bool(one["glob"])) for one in stored)
+            stored = parse_json(text)["patterns"]
+            patterns = tuple(PathPattern(storable(one["text"]), bool(one["glob"])) for one in stored)
             for pattern in patterns:
                 pattern.matcher()
-        except (KeyError, TypeError, RecursionError, InvalidParams) as error:
+        except (KeyError, TypeError, AttributeError, InvalidParams) as error:
             raise ValueError(str(error)) from error
         return cls(patterns)
 

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from sidecar.model.terms import Ids
 from sidecar.parts.database import translated
 from sidecar.parts.manifest import Manifest
 
@@ -29,15 +33,21 @@ class Slots:
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
 
-    def take_pending(self, limit: int) -> list[PendingSlot]:
-        """Returns at most `limit` pending slots, in slot order. They stay pending until `settle_pending`."""
+    def pending(self) -> Ids:
+        """Returns all pending slots, in ascending order."""
+        with self._manifest.lock, translated(self._manifest.path):
+            rows = self._manifest.connection.execute("SELECT slot FROM pending_slots ORDER BY slot").fetchall()
+        return np.fromiter((slot for (slot,) in rows), np.int64, len(rows))
+
+    def take_pending(self, slots: Ids) -> list[PendingSlot]:
+        """Returns those of `slots` that are pending, in ascending order. They stay pending until `settle_pending`."""
         with self._manifest.lock, translated(self._manifest.path):
             rows = self._manifest.connection.execute(
                 "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0),"
                 " coalesce(c.body_hash, x''), coalesce(f.path_hash, x'')"
                 " FROM pending_slots p LEFT JOIN chunks c ON c.slot = p.slot LEFT JOIN files f ON f.id = c.file_id"
-                " ORDER BY p.slot LIMIT ?",
-                (limit,),
+                " WHERE p.slot IN (SELECT value FROM json_each(?)) ORDER BY p.slot",
+                (json.dumps(slots.tolist()),),
             ).fetchall()
         return [PendingSlot(slot, kind, vector, path, body + text) for slot, kind, vector, path, body, text in rows]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictFloat
 
-from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
+from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery, QueryTooLong
 from sidecar.model.answers import SearchAnswer, SearchRequest
 from sidecar.model.files import CHARS_PER_TOKEN
 from sidecar.model.terms import Collection, Mode
@@ -47,7 +47,7 @@ def whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(whole)]
-Query = Annotated[str, RefusedAs(InvalidQuery)]
+Query = Annotated[str, RefusedAs(InvalidQuery, too_long=QueryTooLong)]
 Glob = Annotated[str, Field(min_length=1, max_length=MAX_GLOB), RefusedAs(InvalidPattern)]
 Exact = Annotated[str, Field(min_length=1, max_length=200)]
 Word = Annotated[str, Field(min_length=1, max_length=50)]
@@ -63,7 +63,7 @@ class SearchCodeParams(Params):
         json_schema_extra={"minLength": 1},
     )
     top_k: Whole = Field(10, ge=1, le=50, description="How many results.", examples=[10])
-    queries: list[Query] = Field(
+    queries: list[Annotated[Query, Field(max_length=MAX_QUERY)]] = Field(
         [],
         max_length=MOST_QUERIES - 1,
         description="Up to 7 further questions.",

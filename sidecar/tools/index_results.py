@@ -97,7 +97,8 @@ class UpdateResult(CamelResult):
                 self.masked, f"value masked in the index, {looks[0]}", f"values masked in the index, {looks[1]}"
             )
         if self.errors:
-            yield ((BAD, f"{count(self.errors, 'file')} could not be read; sidecar status lists them"),)
+            lists = f"sidecar status lists {'it' if self.errors == 1 else 'them'}"
+            yield ((BAD, f"{count(self.errors, 'file or folder', 'files or folders')} could not be read; {lists}"),)
         yield f"{self.seconds:.1f} s"
 
     def _embedded(self) -> str:

@@ -69,21 +69,25 @@ class Result(BaseModel):
 
 @cache
 def _worded_fields(kind: type[Result]) -> tuple[str, ...]:
-    """Returns the fields of a kind of result that `worded` may change: sentences, places and further results. A search
-    has hundreds of fields that are none of these."""
+    """Returns the fields of a kind of result that `worded` may change: sentences, places, and further results that have
+    such fields. A search has hundreds of fields that are none of these."""
     return tuple(
         name
         for name, field in kind.model_fields.items()
-        if name in OWN_SENTENCES or name in PLACES or _may_hold_result(field.annotation)
+        if name in OWN_SENTENCES or name in PLACES or _may_hold_words(field.annotation)
     )
 
 
-def _may_hold_result(annotation: Any) -> bool:
+def _may_hold_words(annotation: Any) -> bool:
+    """Whether a value of this type may be or contain a result that `worded` may change."""
     if arguments := get_args(annotation):
-        return any(map(_may_hold_result, arguments))
-    if isinstance(annotation, type):
-        return issubclass(annotation, Result) or issubclass(Result, annotation)
-    return annotation is Any
+        return any(map(_may_hold_words, arguments))
+    if not isinstance(annotation, type):
+        return annotation is Any
+    if issubclass(annotation, Result):
+        is_base = not annotation.model_fields
+        return is_base or bool(_worded_fields(annotation))
+    return issubclass(Result, annotation)
 
 
 def _worded(

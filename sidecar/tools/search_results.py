@@ -188,7 +188,7 @@ def definition_text(kind: str, name: str, container: str | None) -> str:
 def fenced(content: str, first: int) -> Iterator[str]:
     """Yields the lines of a file's content that are not blank behind their numbers, between two fences that are longer
     than any in it."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", content)), default=0))
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", content)), default=0)) if "`" in content else "```"
     yield fence
     yield from shown.numbered(content, first)
     yield fence

@@ -77,6 +77,12 @@ class _Gated:
     declined_by: Answer | None
     say: Wording
 
+    @property
+    def runs_in_readers(self) -> bool:
+        """Whether it may run beside other calls, in the thread in which it was validated."""
+        meant = self.meant
+        return not meant.apart and (meant.read_only or meant.alongside or self.declined_by is not None)
+
 
 class Service:
     """Every tool on every workspace of this process. Thread-safe.
@@ -210,18 +216,21 @@ class Service:
 
         loop = asyncio.get_running_loop()
 
-        def gate() -> _Gated | Question:
+        def begin() -> _Gated | Question | Done:
             asked = _Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by, say, by, at_least)
-            return self._gate(asked)
+            gated = self._gate(asked)
+            if isinstance(gated, Question) or not gated.runs_in_readers:
+                return gated
+            return _finish(gated, self._veil)  # here, because every change of threads costs time
 
         try:
-            gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, gate, self._veil)
-            if isinstance(gated, Question):
-                return gated
-            pool = self._pool(gated, workspace)
+            begun = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, begin, self._veil)
+            if not isinstance(begun, _Gated):
+                return begun
+            pool = self._waiting if begun.meant.apart else self._writer(workspace)
 
             def finish() -> Done:
-                return _finish(gated, self._veil)
+                return _finish(begun, self._veil)
 
             return await loop.run_in_executor(pool, _guarded, name, workspace, say, finish, self._veil)
         except asyncio.CancelledError:
@@ -242,12 +251,6 @@ class Service:
         self._workspaces.close()
         for pool in pools:
             pool.shutdown(wait=True)
-
-    def _pool(self, gated: _Gated, root: str) -> ThreadPoolExecutor:
-        if gated.meant.apart:
-            return self._waiting
-        at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
-        return self._readers if at_once else self._writer(root)
 
     def _writer(self, root: str) -> ThreadPoolExecutor:
         with self._writers_lock:

@@ -60,9 +60,15 @@ PLAIN_NAME = "^[A-Za-z0-9_-]+$"
 
 @dataclass(frozen=True, slots=True)
 class RefusedAs:
-    """Annotates a parameter, or the entries of one, with the error that any invalid value raises."""
+    """Annotates a parameter, or the entries of one, with the error that any invalid value raises; `too_long`: the error
+    for a text that is too long, if it is another one."""
 
     error: type[InvalidParams]
+    too_long: type[InvalidParams] | None = None
+
+    def for_problem(self, kind: str) -> type[InvalidParams]:
+        """Returns the error for a problem of this kind, as pydantic names it."""
+        return self.too_long if self.too_long is not None and kind == "string_too_long" else self.error
 
 
 class Params(BaseModel):

@@ -48,20 +48,20 @@ def _explained(tool: ToolSpec, error: ValidationError) -> InvalidParams:
     for problem in error.errors(include_url=False):
         name, around = _place(problem["loc"], schema)
         problems.setdefault(name, _problem(name, problem, around))
-        errors.add(_refused_as(tool, problem["loc"]))
+        errors.add(_refused_as(tool, problem["loc"], problem["type"]))
     detail = " ".join(f"{problem['field']}: {problem['reason']}." for problem in problems.values())
     raised = errors.pop() if len(errors) == 1 else InvalidParams
     return raised(detail, fields=list(problems.values()))
 
 
-def _refused_as(tool: ToolSpec, loc: tuple[int | str, ...]) -> type[InvalidParams]:
-    """Returns the error for a problem with the parameter at `loc`, or with an entry of it."""
+def _refused_as(tool: ToolSpec, loc: tuple[int | str, ...], kind: str) -> type[InvalidParams]:
+    """Returns the error for a problem of this kind with the parameter at `loc`, or with an entry of it."""
     field = tool.params.model_fields.get(str(loc[0])) if loc else None
     if field is None:
         return InvalidParams
     entry = any(isinstance(part, int) for part in loc)
     marks = _marks_inside(field.annotation) if entry else field.metadata
-    return next((mark.error for mark in marks if isinstance(mark, RefusedAs)), InvalidParams)
+    return next((mark.for_problem(kind) for mark in marks if isinstance(mark, RefusedAs)), InvalidParams)
 
 
 def _marks_inside(annotation: Any) -> Iterator[object]:

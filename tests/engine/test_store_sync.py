@@ -239,6 +239,28 @@ def test_above_the_bound_the_store_is_filled_and_asked_and_answers_are_right_mea
     assert followed.asked == len(requests)
 
 
+def test_each_batch_that_a_store_is_given_comes_from_all_over_the_index(project: Project, followed: Followed) -> None:
+    batches: list[list[int]] = []
+
+    class Noting(FollowedStore):
+        def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
+            batches.append(ids.tolist())
+            super().add(collection, ids, vectors, texts)
+
+    project.make_store = lambda _settings, _folder, dimension, _model, _root: Noting(followed, dimension)
+    write_chapters(project, 100)
+    workspace = project.open()
+    index(workspace)
+    assert workspace.rest(0.0)
+    added = [slot for batch in batches for slot in batch]
+    assert sorted(added) == sorted(set(added))
+    assert len(added) == chunks(workspace)
+    large = [batch for batch in batches if len(batch) > 1000]
+    assert len(large) > 1
+    for batch in large:
+        assert max(batch) - min(batch) > 0.9 * len(added)
+
+
 def test_a_workspace_that_outgrows_the_bound_has_its_store_filled_without_a_search(
     project: Project, followed: Followed
 ) -> None:

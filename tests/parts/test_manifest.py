@@ -61,12 +61,12 @@ def slots_of(manifest: Manifest, path: str) -> list[int]:
 
 def pending(slots: Slots) -> list[tuple[int, int, int, int]]:
     """Returns slot, collection, vector and path vector of each pending slot."""
-    return [row[:4] for row in slots.take_pending(10)]
+    return [row[:4] for row in slots.take_pending(slots.pending())]
 
 
 def settle_all(slots: Slots) -> None:
-    slots.settle_pending(slots.take_pending(1000))
-    assert slots.take_pending(1000) == []
+    slots.settle_pending(slots.take_pending(slots.pending()))
+    assert not len(slots.pending())
 
 
 def everything(manifest: Manifest) -> list[str]:
@@ -155,7 +155,7 @@ def test_a_replaced_chunk_without_a_vector_leaves_the_store_at_once(manifest: Ma
 def test_settling_keeps_the_slots_that_changed_in_between(manifest: Manifest, slots: Slots) -> None:
     for path, vector in (("a.py", 11), ("b.py", 12), ("c.py", 13)):
         put(manifest, path, [vector])
-    written = slots.take_pending(10)
+    written = slots.take_pending(slots.pending())
     put(manifest, "a.py", [21])
     with manifest.transaction():
         manifest.remove_files(["b.py"])
@@ -166,7 +166,7 @@ def test_settling_keeps_the_slots_that_changed_in_between(manifest: Manifest, sl
 
 def test_settling_keeps_a_slot_whose_text_went_to_a_file_of_another_path(manifest: Manifest, slots: Slots) -> None:
     put(manifest, "a.py", [11], path_vector=1)
-    written = slots.take_pending(10)
+    written = slots.take_pending(slots.pending())
     with manifest.transaction():
         manifest.remove_files(["a.py"])
         manifest.put_file(new_file("b.py", ["same text"]), [11], 2)
@@ -176,10 +176,11 @@ def test_settling_keeps_a_slot_whose_text_went_to_a_file_of_another_path(manifes
 
 def test_pending_slots_come_in_portions(manifest: Manifest, slots: Slots) -> None:
     put(manifest, "a.py", [11, 12, 13])
-    first = slots.take_pending(2)
+    all_of_them = slots.pending()
+    first = slots.take_pending(all_of_them[[2, 0]])
     slots.settle_pending(first)
-    assert [row[2] for row in first] == [11, 12]
-    assert [row[2] for row in slots.take_pending(2)] == [13]
+    assert [row[2] for row in first] == [11, 13]
+    assert [row[2] for row in slots.take_pending(all_of_them)] == [12]
 
 
 def test_a_store_begun_anew_is_given_every_slot_with_a_vector_and_no_deletion(manifest: Manifest, slots: Slots) -> None:
@@ -190,7 +191,7 @@ def test_a_store_begun_anew_is_given_every_slot_with_a_vector_and_no_deletion(ma
     with manifest.transaction():
         manifest.remove_files(["gone.py"])
     slots.refill_pending()
-    assert [row[1:3] for row in slots.take_pending(10)] == [(CODE, 11), (DOCS, 12)]
+    assert [row[1:3] for row in slots.take_pending(slots.pending())] == [(CODE, 11), (DOCS, 12)]
 
 
 def test_a_marked_slot_is_written_or_deleted_as_the_tables_say(manifest: Manifest, slots: Slots) -> None:

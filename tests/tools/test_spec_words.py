@@ -33,12 +33,21 @@ def tool(name: str) -> ToolSpec:
 
 
 @pytest.mark.parametrize("name", WITH_A_QUERY)
-@pytest.mark.parametrize("arguments", [{}, {"query": None}, {"query": "x" * 20_001}, {"query": 7}, {"query": ["x"]}])
+@pytest.mark.parametrize("arguments", [{}, {"query": None}, {"query": 7}, {"query": ["x"]}])
 def test_whatever_is_wrong_with_a_search_query_is_an_invalid_query(name: str, arguments: dict[str, object]) -> None:
     with pytest.raises(InvalidQuery, match="query: ") as refused:
         validate(tool(name), arguments)
     assert [field["field"] for field in refused.value.facts["fields"]] == ["query"]
     assert refused.value.message.startswith("Search query is required. query: ")
+
+
+@pytest.mark.parametrize("arguments", [{"query": "x" * 20_001}, {"query": "short", "queries": ["x" * 20_001]}])
+def test_a_query_that_is_too_long_is_called_too_long_and_not_required(arguments: dict[str, object]) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        validate(tool("search_code"), arguments)
+    assert refused.value.code == "INVALID_QUERY"
+    assert refused.value.message.startswith("Search query is too long. quer")
+    assert "(20001 characters)" in refused.value.message
 
 
 @pytest.mark.parametrize(

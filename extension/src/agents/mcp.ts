@@ -1,6 +1,7 @@
 // Offers the sidecar to the editor's own agents: one MCP server for each open folder, started by the editor when asked.
 import * as vscode from "vscode";
 import type { Features } from "../features";
+import { namesOf } from "../search/place";
 import { environmentFor } from "../server/program";
 import { SECTION } from "../settings";
 
@@ -45,7 +46,8 @@ function folders(): vscode.WorkspaceFolder[] {
 }
 
 function definition(folder: vscode.WorkspaceFolder, command: string, version: string): vscode.McpStdioServerDefinition {
-  const label = folders().length > 1 ? `Sidecar (${folder.name})` : "Sidecar";
+  const all = folders();
+  const label = all.length > 1 ? `Sidecar (${namesOf(all).get(folder.uri.fsPath) ?? folder.name})` : "Sidecar";
   const server = new vscode.McpStdioServerDefinition(
     label,
     command,

@@ -11,7 +11,7 @@ import { tell } from "../tell";
 import { duration } from "../time";
 import type { Builds } from "./builds";
 import { explained } from "./explanation";
-import { type FileInFolder, fileFor, folderFor } from "./folders";
+import { type FileInFolder, fileFor, folderFor, nameOf } from "./folders";
 
 export function registerCommands(features: Features, builds: Builds): vscode.Disposable[] {
   const { sidecar } = features;
@@ -95,7 +95,7 @@ async function build(sidecar: Sidecar, builds: Builds, deed: Deed, given: unknow
   );
   if (result.status === "cancelled") return;
   const chosen = await tell.info(
-    said`${folder.name} is indexed: ${fromSidecar(summary(result.stats, result.docsStats?.filesIndexed ?? 0))}.${notice(result)}`,
+    said`${nameOf(folder)} is indexed: ${fromSidecar(summary(result.stats, result.docsStats?.filesIndexed ?? 0))}.${notice(result)}`,
     "Search Code",
     "Show Index Status",
   );
@@ -124,7 +124,7 @@ async function remove(sidecar: Sidecar, given: unknown): Promise<void> {
   if (folder === undefined) return;
   const result = await sidecar.call("sidecar/deleteIndex", { workspace: folder.uri.toString() });
   if (result.status === "deleted")
-    void tell.info(said`The index of ${folder.name} has been deleted. Your files were not touched.`);
+    void tell.info(said`The index of ${nameOf(folder)} has been deleted. Your files were not touched.`);
 }
 
 async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {

@@ -1,5 +1,6 @@
 // The folder that a command is about: the given one, that of the file on screen, otherwise one that the person chooses.
 import * as vscode from "vscode";
+import { namesOf } from "../search/place";
 import { said } from "../shown";
 import { tell } from "../tell";
 
@@ -21,15 +22,25 @@ export function openFolders(): vscode.WorkspaceFolder[] {
   return (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
 }
 
+/** Its name; where another open folder has the same, as much of its path as distinguishes them. */
+export function nameOf(folder: vscode.WorkspaceFolder): string {
+  return namesOf(openFolders()).get(folder.uri.fsPath) ?? folder.name;
+}
+
 export interface FileInFolder {
   folder: vscode.WorkspaceFolder;
   /** Relative, with slashes. */
   path: string;
 }
 
+/** The file or notebook on screen. A cell of a notebook is a document of its own, which is in no folder. */
+export function onScreen(): vscode.Uri | undefined {
+  return vscode.window.activeNotebookEditor?.notebook.uri ?? vscode.window.activeTextEditor?.document.uri;
+}
+
 /** The file on which a menu was opened, otherwise the one on screen. */
 export function fileFor(given: unknown): FileInFolder | undefined {
-  const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+  const uri = given instanceof vscode.Uri ? given : onScreen();
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
   if (uri === undefined || folder?.uri.scheme !== "file") return undefined;
   return { folder, path: uri.path.slice(folder.uri.path.length + 1) };

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
+import { nameOf } from "./folders";
 import { documentOf } from "./frame";
 import { contentOf } from "./page";
 import type { Snapshots } from "./snapshots";
@@ -81,7 +82,7 @@ class StatusPanel implements vscode.Disposable {
 
   async show(folder: vscode.WorkspaceFolder): Promise<void> {
     this.folder = folder;
-    this.panel.title = `${TITLE}: ${folder.name}`;
+    this.panel.title = `${TITLE}: ${nameOf(folder)}`;
     this.panel.reveal();
     this.render();
     await this.refresh(folder);
@@ -126,7 +127,7 @@ class StatusPanel implements vscode.Disposable {
     const uri = folder.uri.toString();
     const problem = this.sidecar.problem ?? this.snapshots.says(uri, Date.now());
     const [building, snapshot] = [this.builds.has(uri), this.snapshots.has(uri)];
-    return { folder: folder.name, uri, state, problem, trusted, status, building, snapshot };
+    return { folder: nameOf(folder), uri, state, problem, trusted, status, building, snapshot };
   }
 
   private put(content: string): void {

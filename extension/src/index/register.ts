@@ -19,7 +19,7 @@ export function register(features: Features): vscode.Disposable[] {
     builds,
     snapshots,
     new StatusItem(features.sidecar, builds, snapshots),
-    new Welcome(features, snapshots),
+    new Welcome(features, builds, snapshots),
     panels,
     vscode.commands.registerCommand("sidecar.showIndexStatus", async (given?: unknown) => {
       const folder = await folderFor(given);

@@ -1,6 +1,6 @@
 // Texts about the team snapshot from which a new index would start. Times in milliseconds since the epoch.
 import { counted, grouped } from "../counts";
-import type { OfferedSnapshot } from "../protocol.gen";
+import type { IndexStatus, OfferedSnapshot } from "../protocol.gen";
 import { Sentence, fromSidecar, said } from "../shown";
 import { ago } from "../time";
 
@@ -19,6 +19,19 @@ export function offerText(name: string, offer: OfferedSnapshot, now: number): Se
     return said`Index ${name} to search it by meaning? It stays on this machine. ${whyNone(reason)}`;
   if (offer === UNKNOWN) return said`Index ${name} to search it by meaning? It stays on this machine.`;
   return said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`;
+}
+
+/** Why an offer to index a folder of this name holds no more; undefined if it still does. */
+export function whyVoid(
+  name: string,
+  { status, progress, totalFiles = 0 }: Partial<IndexStatus>,
+): Sentence | undefined {
+  const percent = progress === undefined || progress.total === 0 ? "" : `, ${progress.percent} %`;
+  if (status === "indexing")
+    return said`${name} is being indexed already${new Sentence(percent)}: that was begun in another window or outside the editor.`;
+  return status === "ready"
+    ? said`${name} is indexed already: ${new Sentence(counted(totalFiles, "file"))}.`
+    : undefined;
 }
 
 /** From which snapshot a new index would start, or why from none; undefined if no source is set. */

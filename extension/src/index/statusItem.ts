@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
-import { openFolders } from "./folders";
+import { onScreen, openFolders } from "./folders";
 import { offersFor } from "./offers";
 import type { Snapshots } from "./snapshots";
 import { type Shown, shown } from "./state";
@@ -31,6 +31,7 @@ export class StatusItem implements vscode.Disposable {
       builds.onDidChange(render),
       snapshots.onDidChange(render),
       vscode.window.onDidChangeActiveTextEditor(render),
+      vscode.window.onDidChangeActiveNotebookEditor(render),
       vscode.workspace.onDidChangeWorkspaceFolders(render),
     ];
     this.render();
@@ -90,7 +91,7 @@ export class StatusItem implements vscode.Disposable {
 }
 
 function currentFolder(): vscode.WorkspaceFolder | undefined {
-  const uri = vscode.window.activeTextEditor?.document.uri;
+  const uri = onScreen();
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
   return folder ?? openFolders()[0];
 }

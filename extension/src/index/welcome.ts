@@ -2,12 +2,15 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { FolderStatus } from "../sidecar";
+import type { Sentence } from "../shown";
 import { tell } from "../tell";
-import { hasOne, offerText } from "./snapshotText";
+import type { Builds } from "./builds";
+import { hasOne, offerText, whyVoid } from "./snapshotText";
 import type { Snapshots } from "./snapshots";
 
 const ASKED = "sidecar.offeredIndex";
 const NEVER = "Never for This Folder";
+const SHOW = "Show Index Status";
 /** What is offered, and the command that does it. */
 const WITHOUT: ReadonlyMap<string, string> = new Map([["Create Index", "sidecar.createIndex"]]);
 const WITH_SNAPSHOT: ReadonlyMap<string, string> = new Map([
@@ -21,6 +24,7 @@ export class Welcome implements vscode.Disposable {
 
   constructor(
     private readonly features: Features,
+    private readonly builds: Builds,
     private readonly snapshots: Snapshots,
   ) {
     this.listener = features.sidecar.onStatus((status) => void this.heard(status));
@@ -34,17 +38,36 @@ export class Welcome implements vscode.Disposable {
   private async heard({ status, workspace, uri: spelled }: FolderStatus): Promise<void> {
     const uri = vscode.Uri.parse(spelled).toString();
     const { workspaceState } = this.features.extension;
-    const never = workspaceState.get<string[]>(ASKED, []);
+    const never = () => workspaceState.get<string[]>(ASKED, []);
     const first = !this.known.has(uri);
     this.known.add(uri);
-    if (status !== "not_found" || !first || never.includes(uri) || (await isEmpty(uri))) return;
-    const name = workspace.slice(workspace.lastIndexOf("/") + 1);
+    if (status !== "not_found" || !first || never().includes(uri) || (await isEmpty(uri))) return;
+    if ((await this.offer(uri, workspace.slice(workspace.lastIndexOf("/") + 1))) === NEVER)
+      await workspaceState.update(ASKED, [...never(), uri]);
+  }
+
+  /** Returns what was chosen. */
+  private async offer(uri: string, name: string): Promise<string | undefined> {
     const offer = await this.snapshots.look(uri);
+    if (this.whyVoid(uri, name) !== undefined) return undefined;
     const ways = hasOne(offer) ? WITH_SNAPSHOT : WITHOUT;
     const chosen = await tell.info(offerText(name, offer, Date.now()), ...ways.keys(), "Not Now", NEVER);
-    if (chosen === NEVER) await workspaceState.update(ASKED, [...never, uri]);
-    const commands = [...ways].flatMap(([title, command]) => (title === chosen ? [command] : []));
-    for (const command of commands) await vscode.commands.executeCommand(command, uri);
+    const command = chosen === undefined ? undefined : ways.get(chosen);
+    if (command !== undefined) await this.take(command, uri, name);
+    return chosen;
+  }
+
+  /** No message of the editor can be taken back, so the offer may be older than an index that was begun elsewhere. */
+  private async take(command: string, uri: string, name: string): Promise<void> {
+    // What was begun in this window is ended by Index Here Instead.
+    const why = this.builds.has(uri) ? undefined : this.whyVoid(uri, name);
+    if (why === undefined) await vscode.commands.executeCommand(command, uri);
+    else if ((await tell.info(why, SHOW)) === SHOW)
+      await vscode.commands.executeCommand("sidecar.showIndexStatus", uri);
+  }
+
+  private whyVoid(uri: string, name: string): Sentence | undefined {
+    return whyVoid(name, this.features.sidecar.statuses.get(uri) ?? {});
   }
 }
 

@@ -1,8 +1,8 @@
 // Results as one text, in the form that the editor has for its own search results: it knows their files and lines, so
 // that they are links there, and its find, folding and copying work on them.
-import { baseName } from "../search/kinds";
 import { linesOf } from "../search/excerpt";
-import { isFile } from "../search/row";
+import type { FolderNames } from "../folderNames";
+import { folderOfHit, isFile } from "../search/row";
 import { visible } from "../shown";
 import type { PlacedHit } from "../sidecar";
 import { type FileGroup, groupsOf } from "./groups";
@@ -10,16 +10,24 @@ import { type FileGroup, groupsOf } from "./groups";
 /** The editor's name for that form. */
 export const LANGUAGE = "search-result";
 
-/** `several`: more than one folder is open, so each file says which is its own. */
-export function textOfHits(heading: string, notice: string | undefined, hits: readonly PlacedHit[], several: boolean) {
+/** `folders`: more than one folder is open, so each file says which is its own. */
+export function textOfHits(
+  heading: string,
+  notice: string | undefined,
+  hits: readonly PlacedHit[],
+  folders?: FolderNames,
+): string {
   const head = [heading, ...(notice === undefined ? [] : [notice])].map((line) => `# ${visible(line)}`);
-  const files = groupsOf(hits).map((group) => [fileLine(group, several), ...bodyOf(group)].join("\n"));
+  const files = groupsOf(hits).map((group) => [fileLine(group, folders), ...bodyOf(group)].join("\n"));
   return `${[head.join("\n"), ...files].join("\n\n")}\n`;
 }
 
-function fileLine({ path, workspace }: FileGroup, several: boolean): string {
-  const folder = several && workspace !== undefined ? `${visible(baseName(workspace))} • ` : "";
-  return `${folder}${visible(path)}:`;
+/** The editor knows a folder by its own name. A name that is a part of a path is ours, so the whole path is given. */
+function fileLine(group: FileGroup, folders: FolderNames | undefined): string {
+  const { path, workspace } = group;
+  const folder = folderOfHit(group, folders);
+  if (folder?.includes("/") === true) return `${visible(`${workspace}/${path}`)}:`;
+  return `${folder === undefined ? "" : `${visible(folder)} • `}${visible(path)}:`;
 }
 
 function bodyOf({ hits }: FileGroup): string[] {

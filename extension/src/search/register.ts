@@ -21,6 +21,8 @@ const MODE = "sidecar.mode";
 const OPEN = "sidecar.paletteOpen";
 const HEARD = "sidecar.heard";
 const LONGEST_QUERY = 20_000;
+/** Lines before and after the cursor. */
+const AROUND = 10;
 
 export function register(features: Features): vscode.Disposable[] {
   const { extension, sidecar } = features;
@@ -126,14 +128,28 @@ function textOf(given: unknown): string | undefined {
 
 function selectedText(): string {
   const editor = vscode.window.activeTextEditor;
-  const text = editor === undefined ? "" : editor.document.getText(editor.selection);
+  return editor === undefined ? "" : asQuery(editor.document.getText(editor.selection));
+}
+
+/** What to search for where no file's lines are to be compared: in an untitled text, or in a notebook's cell. */
+function textAtCursor(): string {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) return "";
+  const { line } = editor.selection.active;
+  const around = new vscode.Range(Math.max(0, line - AROUND), 0, line + AROUND + 1, 0);
+  return selectedText() || asQuery(editor.document.getText(around));
+}
+
+function asQuery(text: string): string {
   return text.replace(/\s+/g, " ").trim().slice(0, LONGEST_QUERY);
 }
 
 function findSimilar({ sidecar }: Features, open: (opening: Omit<Opening, "mode">) => void, given: unknown): void {
   const spot = isSpot(given) ? given : spotOfEditor((uri) => sidecar.workspaceOf(uri));
   if (spot === undefined) {
-    void tell.info(said`Sidecar: put the cursor in code of an open folder first.`);
+    const text = textAtCursor();
+    if (text === "") void tell.info(said`Sidecar: put the cursor in code first.`);
+    else open({ ...CODE, query: text });
     return;
   }
   const lines = spot.endLine === undefined ? `${spot.line}` : `${spot.line}–${spot.endLine}`;

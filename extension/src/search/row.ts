@@ -1,6 +1,7 @@
 // One hit as the two lines of a row: what it is and where, and the match. A reader speaks all of it, so it has no signs
 // that only an eye understands.
 import { counted } from "../counts";
+import type { FolderNames } from "../folderNames";
 import type { PlacedHit } from "../sidecar";
 import { clipped, linesOf } from "./excerpt";
 import type { Found } from "./find";
@@ -17,12 +18,12 @@ const BETWEEN = "  ⋯  ";
 /** Characters of a match that fit into a row of the palette. */
 const WIDTH = 76;
 
-/** `several`: hits of more than one folder are listed, so each says which is its own. */
-export function rowOf(hit: PlacedHit, several = false): Row {
+/** `folders`: hits of more than one folder are listed, so each says which is its own. */
+export function rowOf(hit: PlacedHit, folders?: FolderNames): Row {
   const about = hit.definition === undefined ? [] : [inRow(kindOf(hit))];
   return {
     label: `$(${iconOf(kindOf(hit))}) ${inRow(nameOf(hit))}`,
-    description: [...about, inRow(placeOf(hit, several)), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
+    description: [...about, inRow(placeOf(hit, folders)), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
     detail: inRow(matchOf(hit)),
   };
 }
@@ -42,9 +43,16 @@ export function isFile(hit: Pick<PlacedHit, "kind">): boolean {
   return hit.kind === "file";
 }
 
-export function placeOf(hit: PlacedHit, several = false): string {
-  const path = several && hit.workspace !== undefined ? `${baseName(hit.workspace)}/${hit.path}` : hit.path;
+export function placeOf(hit: PlacedHit, folders?: FolderNames): string {
+  const folder = folderOfHit(hit, folders);
+  const path = folder === undefined ? hit.path : `${folder}/${hit.path}`;
   return isFile(hit) ? folderOf(path) : `${path}:${linesText(hit)}`;
+}
+
+/** The name of a hit's folder; undefined where only one is open. */
+export function folderOfHit({ workspace }: Pick<PlacedHit, "workspace">, folders?: FolderNames): string | undefined {
+  if (folders === undefined || workspace === undefined) return undefined;
+  return folders.get(workspace) ?? baseName(workspace);
 }
 
 export function linesText(hit: Pick<PlacedHit, "startLine" | "endLine">): string {

@@ -59,13 +59,18 @@ export interface Editor {
   /** Contains all files of this editor. */
   root: string;
   port: number;
-  /** Returns the ids of this editor's sidecar processes whose command line contains a text. */
-  processes(part: string): number[];
   /**
-   * Stops the indexing process while `work` runs, so that the progress it last reported stays on screen for as long
-   * as a test needs to look at it.
+   * Returns the ids of this editor's sidecar processes whose command line contains a text. A process that is just
+   * starting another one is counted twice, so a number of processes is to be waited for.
    */
-  whileHeld<T>(work: () => Promise<T>): Promise<T>;
+  processes(part: string): number[];
+  /** Kills them with no chance to tidy up. */
+  kill(part: string): void;
+  /**
+   * Stops the indexing process, or those with `part` in their command line, while `work` runs, so that the progress they
+   * last reported stays on screen for as long as a test needs to look at it.
+   */
+  whileHeld<T>(work: () => Promise<T>, part?: string): Promise<T>;
   /** Runs the editor's program with these options, in another process than the one that serves the window. */
   command(...options: string[]): Promise<void>;
   /** Ends the program that serves the window, and starts it again. */
@@ -152,7 +157,8 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
       ours(root)
         .filter((one) => one.command.includes(part))
         .map((one) => one.id),
-    whileHeld: (work) => whileHeld(root, work),
+    kill: (part) => ours(root).forEach(({ id, command }) => command.includes(part) && signal(id, "SIGKILL")),
+    whileHeld: (work, part) => whileHeld(root, work, part),
     command: async (...given) => void (await promisify(execFile)(NODE, [...run, ...given], { env })),
     restart: async () => {
       await end(child);
@@ -281,14 +287,22 @@ function ours(root: string): Process[] {
   return found;
 }
 
-async function whileHeld<T>(root: string, work: () => Promise<T>): Promise<T> {
-  const held = ours(root).filter(({ command }) => command.includes("daemon run"));
-  const signal = (name: NodeJS.Signals) => held.forEach(({ id }) => process.kill(id, name));
-  signal("SIGSTOP");
+async function whileHeld<T>(root: string, work: () => Promise<T>, part = "daemon run"): Promise<T> {
+  const held = ours(root).filter(({ command }) => command.includes(part));
+  held.forEach(({ id }) => signal(id, "SIGSTOP"));
   try {
     return await work();
   } finally {
-    signal("SIGCONT");
+    held.forEach(({ id }) => signal(id, "SIGCONT"));
+  }
+}
+
+/** Sends a signal to a process that may have ended meanwhile. */
+function signal(id: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(id, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 
@@ -308,12 +322,6 @@ async function end(child: ChildProcess): Promise<void> {
 
 async function stop(child: ChildProcess, root: string): Promise<void> {
   await end(child);
-  for (const { id } of ours(root)) {
-    try {
-      process.kill(id, "SIGKILL");
-    } catch {
-      continue;
-    }
-  }
+  for (const { id } of ours(root)) signal(id, "SIGKILL");
   rmSync(root, { recursive: true, force: true, maxRetries: 5 });
 }

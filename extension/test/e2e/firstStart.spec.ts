@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
 const INSTALL_MS = 560_000;
+const FETCHING = "-m pip install";
 test.use({ editorOptions: { program: "carried", indexed: false } });
 
 function environments(window: Window): string {
@@ -27,10 +28,13 @@ test("cancelling is no error, a search meanwhile says what is going on, and it c
   test.setTimeout(INSTALL_MS);
   await window.command("Sidecar: Restart");
   await window.answer(QUESTION, "Set Up");
-  await window.notice(/Fetching.*\d+ of \d+ MB/);
-  await window.picture("setup-progress");
-  await window.searchSays("retry", "Sidecar is being set up");
-  await window.answer("Sidecar set-up", "Cancel");
+  await expect.poll(() => window.editor.processes(FETCHING), { timeout: INSTALL_MS }).not.toEqual([]);
+  await window.editor.whileHeld(async () => {
+    await window.notice(/Fetching.*\d+ of \d+ MB/);
+    await window.picture("setup-progress");
+    await window.searchSays("retry", "Sidecar is being set up");
+    await window.answer("Sidecar set-up", "Cancel");
+  }, FETCHING);
   await expect.poll(() => window.editor.log(), { timeout: INSTALL_MS }).toContain("stopped: The set-up was cancelled.");
   await expect(window.notices.filter({ hasText: "cancelled" })).toHaveCount(0);
   await expect(window.statusItem("Sidecar")).not.toHaveClass(/error/);
@@ -59,6 +63,6 @@ test("the environment is made once; the next window has it at once, and Remove E
   await expect(window.dialog).toContainText("These stay as well", { timeout: 120_000 });
   expect(existsSync(environments(window))).toBe(false);
   expect(existsSync(join(window.editor.root, "home/indexes"))).toBe(false);
-  expect(window.editor.processes("daemon run")).toHaveLength(0);
+  await expect.poll(() => window.editor.processes("daemon run")).toEqual([]);
   await window.button(window.dialog, "OK").click();
 });

@@ -7,7 +7,7 @@ function isRunning(id: number): boolean {
 }
 
 test("the extension starts the sidecar of the setting in a folder that is open", async ({ window }) => {
-  expect(window.editor.processes("--stdio")).toHaveLength(1);
+  await expect.poll(() => window.editor.processes("--stdio")).toHaveLength(1);
 });
 
 test("Doctor tells what the editor knows and what the sidecar finds, as one text", async ({ window }) => {
@@ -41,7 +41,7 @@ test("a killed sidecar comes back by itself; killed again within a minute it is 
   window,
 }) => {
   const started = window.timesStarted();
-  const kill = () => window.editor.processes("--stdio").forEach((id) => process.kill(id, "SIGKILL"));
+  const kill = () => window.editor.kill("--stdio");
   kill();
   await window.sidecarRuns(started + 1);
   await expect(window.notices).toHaveCount(0);
@@ -56,10 +56,11 @@ test("a killed sidecar comes back by itself; killed again within a minute it is 
 
 test("when the shared process dies, the window goes on by itself", async ({ window }) => {
   const started = window.timesStarted();
-  const [former] = window.editor.processes("daemon run");
-  process.kill(former!, "SIGKILL");
+  const former = window.editor.processes("daemon run");
+  expect(former).not.toEqual([]);
+  window.editor.kill("daemon run");
   // A call that is under way when the process dies fails if it may already have been carried out.
-  await expect.poll(() => window.editor.processes("daemon run").filter((id) => id !== former)).toHaveLength(1);
+  await expect.poll(() => window.editor.processes("daemon run").filter((id) => !former.includes(id))).toHaveLength(1);
   await window.command("Sidecar: Open Config");
   await expect(window.tab("config.json")).toBeVisible();
   await expect(window.notices).toHaveCount(0);
@@ -69,8 +70,9 @@ test("when the shared process dies, the window goes on by itself", async ({ wind
 test("Restart begins everything anew, also what windows share", async ({ window }) => {
   const started = window.timesStarted();
   // The agents' processes, which the editor itself has started, are left alone: they attach again.
-  const former = ["--stdio", "daemon run"].flatMap((part) => window.editor.processes(part));
-  expect(former).toHaveLength(2);
+  const running = () => ["--stdio", "daemon run"].flatMap((part) => window.editor.processes(part));
+  await expect.poll(running).toHaveLength(2);
+  const former = running();
   await window.command("Sidecar: Restart");
   await window.sidecarRuns(started + 1);
   await expect.poll(() => former.filter(isRunning)).toEqual([]);

@@ -55,3 +55,8 @@ export function acceptActiveRow(text: string): boolean {
   input?.dispatchEvent(new KeyboardEvent("keydown", enter));
   return true;
 }
+
+/** Settles when the page has been drawn twice, and so shows what has happened before. */
+export function drawn(): Promise<void> {
+  return new Promise((settle) => requestAnimationFrame(() => requestAnimationFrame(() => settle())));
+}

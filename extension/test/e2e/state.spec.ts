@@ -128,7 +128,7 @@ test("a search in the shell goes on by itself when the shared process is killed"
   const asked = await window.editor.whileHeld(async () => {
     const answer = promisify(execFile)(program, ["search", QUESTION], { cwd: folder, env });
     await expect.poll(() => window.editor.processes(`search ${QUESTION}`)).not.toHaveLength(0);
-    window.editor.processes("daemon run").forEach((id) => process.kill(id, "SIGKILL"));
+    window.editor.kill("daemon run");
     return { answer };
   });
   expect((await asked.answer).stdout).toContain("gzip.py");
@@ -136,7 +136,7 @@ test("a search in the shell goes on by itself when the shared process is killed"
 
 test("a search goes on by itself when the shared process is killed", async ({ window }) => {
   await isReady(window);
-  const kill = () => window.editor.processes("daemon run").forEach((id) => process.kill(id, "SIGKILL"));
+  const kill = () => window.editor.kill("daemon run");
   await answersAfter(window, kill, QUESTION, /\w+\.py:\d+/);
   await expect(window.notices).toHaveCount(0);
 });
@@ -144,7 +144,7 @@ test("a search goes on by itself when the shared process is killed", async ({ wi
 test("a search goes on by itself when the editor's own process is killed, the first time", async ({ window }) => {
   await isReady(window);
   const started = window.timesStarted();
-  const kill = () => window.editor.processes("--stdio").forEach((id) => process.kill(id, "SIGKILL"));
+  const kill = () => window.editor.kill("--stdio");
   await answersAfter(window, kill, QUESTION, /\w+\.py:\d+/);
   await expect(window.notices).toHaveCount(0);
   expect(window.timesStarted()).toBe(started + 1);

@@ -69,7 +69,7 @@ test("a file that cannot be read is told on the page, and why", async ({ window 
 test("a damaged index has failed, and the item leads to what makes it anew", async ({ window }) => {
   await isIndexed(window);
   damage(join(window.editor.root, "home/indexes"));
-  for (const id of window.editor.processes("daemon run")) process.kill(id, "SIGKILL");
+  window.editor.kill("daemon run");
   await window.command("Sidecar: Restart");
   await expect(item(window)).toContainText("Index failed");
   await window.hover(item(window), "Reindexing the project rebuilds it.");

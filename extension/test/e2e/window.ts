@@ -2,12 +2,12 @@
 //
 // On a busy machine, seconds may pass between two keys. So nothing here depends on timing: a list is used once it is open
 // and settled, what has closed meanwhile is opened again, and texts that are visible only briefly are recorded.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
 import { NOTICES_KEY, TIDIED, TIDY_KEY, type Editor } from "./editor";
 import { PICTURES } from "./places";
-import { acceptActiveRow, clearStatusBarTexts, recordStatusBar, statusBarTexts } from "./page";
+import { acceptActiveRow, clearStatusBarTexts, drawn, recordStatusBar, statusBarTexts } from "./page";
 
 const START_MS = 240_000;
 /** The limit, in milliseconds, of one attempt at what is retried: a list closes if anything else takes the focus. */
@@ -72,7 +72,9 @@ export class Window {
   setMachine(settings: Record<string, unknown>): void {
     const file = join(this.editor.root, "data/Machine/settings.json");
     const former = JSON.parse(readFileSync(file, "utf8")) as object;
-    writeFileSync(file, JSON.stringify({ ...former, ...settings }));
+    // At once: the editor must not read a file that is empty or half written, which would be other settings.
+    writeFileSync(`${file}.new`, JSON.stringify({ ...former, ...settings }));
+    renameSync(`${file}.new`, file);
   }
 
   /** Runs a command by its title with the category. Keeps the selection, which Escape would clear. */
@@ -92,16 +94,13 @@ export class Window {
   /** Accepts the row with this text in the open list. */
   async choose(text: string, timeout = ANSWER_MS): Promise<void> {
     await expect(this.rows.filter({ hasText: text }).first()).toBeVisible({ timeout });
-    await expect
-      .poll(
-        async () => {
-          const accepted = await this.page.evaluate(acceptActiveRow, text);
-          if (!accepted) await this.page.keyboard.press("ArrowDown");
-          return accepted;
-        },
-        { timeout },
-      )
-      .toBe(true);
+    const end = Date.now() + timeout;
+    // An attempt is never given up halfway, because the row that it accepts after all would be accepted twice.
+    while (!(await this.page.evaluate(acceptActiveRow, text))) {
+      if (Date.now() > end) throw new Error(`no row with "${text}" could be chosen within ${timeout} ms`);
+      await this.page.keyboard.press("ArrowDown");
+      await this.page.evaluate(drawn);
+    }
   }
 
   /** Runs a command that opens a list, repeatedly until the list is open and has the focus. */
@@ -423,6 +422,8 @@ export class Window {
       await expect(this.page.locator(".tabs-container").getByRole("tab")).toHaveCount(0, { timeout: TRY_MS });
       await expect(this.notices).toHaveCount(0, { timeout: TRY_MS });
     }).toPass({ timeout: TRIES_MS });
+    // A toast below the mouse would stay for ever.
+    await this.page.mouse.move(0, 0);
     await this.forgetStatusBar();
   }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,7 +27,9 @@ from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 from sidecar.shown import count
+from sidecar.small_files import parse_json
 
+_ORIGIN = {"commit": str, "made": str, "source": str, "files": int, "taken": int}
 _State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "failed"]
 
 
@@ -182,7 +183,7 @@ class Reporter:
             holds=standing.coverage,
             notice=standing.notice(),
             behind=standing.behind,
-            origin=_origin(meta.get("origin")),
+            origin=origin_of(meta.get("origin")),
         )
 
     def _state(self, standing: Standing, complete: bool, embedded: bool) -> _State:
@@ -202,10 +203,12 @@ class Reporter:
         return generation.writer.store_sync.note
 
 
-def _origin(packed: object) -> Origin | None:
+def origin_of(packed: object) -> Origin | None:
     """Returns the team snapshot that the meta table names; None if it names none or cannot be parsed."""
-    with suppress(ValueError, TypeError):
-        return Origin(**json.loads(str(packed))) if packed else None
+    with suppress(ValueError, AttributeError):  # the latter for any other value than an object
+        facts = parse_json(str(packed)) if packed else {}
+        if {name: type(value) for name, value in facts.items()} == _ORIGIN:
+            return Origin(**facts)
     return None
 
 

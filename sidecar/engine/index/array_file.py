@@ -11,19 +11,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.small_files import open_new, open_to_read
+from sidecar.small_files import open_new, open_to_read, parse_json
 
 _DIGITS = 64
 _ALIGNED = 64
+_LONGEST_HEAD = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,12 @@ def write_arrays(path: Path, content: ArrayFile) -> bool:
     parts = [head + b" " * (-len(head) - 1 & _ALIGNED - 1) + b"\n"]
     for array in content.arrays.values():
         parts += [array.tobytes(), bytes(-array.nbytes & _ALIGNED - 1)]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
     # All processes use one name: what a killed process has left is overwritten, and if two write at once, both files
     # are refused.
     new = path.with_suffix(".new")
     try:
         with open_new(new) as file:
-            file.write(digest.hexdigest().encode())
+            file.write(_digest(*parts))
             for part in parts:
                 file.write(part)
             file.flush()
@@ -64,19 +63,51 @@ def write_arrays(path: Path, content: ArrayFile) -> bool:
 
 def read_arrays(path: Path) -> ArrayFile | None:
     """Returns the content of the file; None if it is missing, cannot be read, or differs from what was written."""
-    try:
-        with open_to_read(path) as file:
-            content = file.read()
-    except OSError:
-        return None
-    whole = memoryview(content)
-    if hashlib.sha256(whole[_DIGITS:]).hexdigest().encode() != content[:_DIGITS]:
-        return None
-    end = content.index(b"\n", _DIGITS) + 1
-    described = json.loads(content[_DIGITS:end])
-    arrays = {}
-    for name, kind, shape in described["arrays"]:
-        count = int(np.prod(shape))
-        arrays[name] = np.frombuffer(content, kind, count, end).reshape(shape)
-        end += arrays[name].nbytes + (-arrays[name].nbytes & _ALIGNED - 1)
-    return ArrayFile(described["facts"], arrays)
+    with contextlib.suppress(OSError, ValueError, TypeError, LookupError), open_to_read(path) as file:
+        digest, head = file.read(_DIGITS), file.readline(_LONGEST_HEAD)
+        described = parse_json(head)
+        pieces = [_Piece(name, np.dtype(kind), tuple(shape)) for name, kind, shape in described["arrays"]]
+        # Nothing is read whose size is another one: memory for it might not exist.
+        if (
+            _DIGITS + len(head) + sum(piece.bytes + piece.padding for piece in pieces)
+            != os.fstat(file.fileno()).st_size
+        ):
+            return None
+        content = file.read()
+        if _digest(head, content) == digest:
+            return ArrayFile(described["facts"], dict(_arrays(content, pieces)))
+    return None
+
+
+class _Piece(NamedTuple):
+    """One array in the file."""
+
+    name: str
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        return self.count * self.kind.itemsize
+
+    @property
+    def padding(self) -> int:
+        return -self.bytes & _ALIGNED - 1
+
+
+def _arrays(content: bytes, pieces: Iterable[_Piece]) -> Iterator[tuple[str, NDArray[Any]]]:
+    at = 0
+    for piece in pieces:
+        yield piece.name, np.frombuffer(content, piece.kind, piece.count, at).reshape(piece.shape)
+        at += piece.bytes + piece.padding
+
+
+def _digest(*parts: bytes) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest().encode()

@@ -28,6 +28,7 @@ from sidecar.model.terms import Collection, Embedder
 from sidecar.parts.coverage import CANCELLED, is_cancelled
 from sidecar.parts.database import connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest, highest_chunk_id
+from sidecar.parts.paths import packed_path, unpacked_path
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
 
@@ -137,7 +138,7 @@ class Generations:
         number = self._directory.new_generation()
         kept = self.open_vectors(model)
         facts = {
-            "root": self._root,
+            "root": packed_path(self._root),
             **_facts_of(model),
             "chunking": settings.chunking_strategy,
             "kept_uuid": kept.store_uuid,
@@ -209,7 +210,7 @@ class Generations:
         path = self._directory.manifest(number)
         meta = read_meta(path)
         self._check_versions(meta)
-        ours = normalize("NFC", str(meta.get("root"))) == normalize("NFC", self._root)
+        ours = normalize("NFC", unpacked_path(meta.get("root"))) == normalize("NFC", self._root)
         if not ours or meta.get("file_id", 0) != file_id(path):
             raise IndexCorrupt(f"Its manifest is that of another index. {REBUILD}")
         return meta

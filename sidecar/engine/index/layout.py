@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _MEMORIES = "memories"
 _DOCUMENTS = "documents"
 _CONFIG = "config.json"
 _MOST_DIGITS = 40
+_NUMBER = re.compile("[1-9][0-9]{0,17}")
 _KEPT = (_MEMORIES, _DOCUMENTS, _CONFIG)
 
 
@@ -85,7 +87,7 @@ class IndexLayout:
     def generations(self) -> list[int]:
         """Returns the numbers of all generations on disk, ascending."""
         folder = self.path / "generations"
-        return sorted(int(p.name) for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
+        return sorted(int(p.name) for p in folder.glob("*") if _NUMBER.fullmatch(p.name)) if folder.is_dir() else []
 
     def generation(self, number: int) -> Path:
         """Returns the folder of a generation, whether or not it exists."""

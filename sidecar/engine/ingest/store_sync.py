@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,17 @@ class AskedStore:
             if self._store.elsewhere and not error.facts.get("busy"):
                 self._announce(error)
             raise
+
+
+def in_random_order(slots: Ids) -> Iterator[Ids]:
+    """Divides slots into batches as the store is to get them, the same ones at each call.
+
+    A graph (HNSW: Malkov and Yashunin, 2016) connects a row with rows that are already in it. Where rows come in the
+    order of the files, the first ones of a folder find none that are like them, and later searches get lost there.
+    """
+    order = np.random.default_rng(0).permutation(slots)
+    for start in range(0, len(order), _BATCH):
+        yield order[start : start + _BATCH]
 
 
 class StoreSync:
@@ -291,13 +302,17 @@ class StoreSync:
         assert self._store is not None
         while self._wanted and not self._stop.is_set():
             self._gather()
-            rows = self._slots.take_pending(_BATCH)
-            if not rows:
+            slots = self._slots.pending()
+            if not len(slots):
                 self._settle()
                 return
-            for number, collection in enumerate(COLLECTIONS):
-                self._write(self._store, collection, [row for row in rows if row.collection == number])
-            self._slots.settle_pending(rows)
+            for batch in in_random_order(slots):
+                if not self._wanted or self._stop.is_set():
+                    return
+                rows = self._slots.take_pending(batch)
+                for number, collection in enumerate(COLLECTIONS):
+                    self._write(self._store, collection, [row for row in rows if row.collection == number])
+                self._slots.settle_pending(rows)
 
     def _settle(self) -> None:
         """Records that nothing was pending, unless more has been announced since."""

@@ -90,18 +90,23 @@ class RankedSpans:
 
     def page(self, offset: int, limit: int) -> list[HitSpan]:
         """Returns at most `limit` spans, starting with the one at `offset`; empty past the end."""
-        return [self._span(int(i)) for i in self._order[offset : offset + limit]]
-
-    def _span(self, i: int) -> HitSpan:
-        snapshot, rows = self._snapshot, self._rows[self._bounds[i] : self._bounds[i + 1]]
-        return HitSpan(
-            rows=tuple(rows.tolist()),
-            position=int(self._position[i]),
-            score=float(self._scores[i]),
-            path=snapshot.paths[snapshot.chunk_file[rows[0]]],
-            start_line=int(snapshot.chunk_start[rows[0]]),
-            end_line=int(snapshot.chunk_end[rows].max()),
+        chosen, snapshot = self._order[offset : offset + limit], self._snapshot
+        first = self._rows[self._first[chosen]]
+        places = zip(
+            self._first[chosen].tolist(),
+            self._bounds[chosen + 1].tolist(),
+            self._position[chosen].tolist(),
+            self._scores[chosen].tolist(),
+            snapshot.chunk_file[first].tolist(),
+            snapshot.chunk_start[first].tolist(),
+            strict=True,
         )
+        spans = []
+        for begin, end, position, score, file, start_line in places:
+            rows = self._rows[begin:end]
+            end_line = int(snapshot.chunk_end[rows].max())
+            spans.append(HitSpan(tuple(rows.tolist()), position, score, snapshot.paths[file], start_line, end_line))
+        return spans
 
 
 def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray[np.bool_]:

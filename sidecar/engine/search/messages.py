@@ -57,9 +57,10 @@ def said_in(code: str, message: Sequence[str]) -> float:
     ]
     most = 0
     for first, line in enumerate(lines):
-        told = [word for one in lines[first : first + _LINES] for word in one] if line else []
-        if len(told) > most and len(told) >= _LEAST_SAID:
-            most = max(most, _in_order(told, message))
+        if line:
+            told = [word for one in lines[first : first + _LINES] for word in one]
+            if len(told) > most and len(told) >= _LEAST_SAID:
+                most = max(most, _in_order(told, message))
     return max(0, most - _LEAST_SAID + 1) / (max(len(message), _SHORTEST) - _LEAST_SAID + 1)
 
 

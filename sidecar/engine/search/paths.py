@@ -29,5 +29,6 @@ def find_paths_by_letters(snapshot: SearchedSnapshot, letters: str, limit: int) 
 def _why_no_letters(snapshot: SearchedSnapshot, letters: str) -> str:
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
-    indexed = shown.count(len(snapshot.paths), "indexed file")
-    return f"None of the paths of the {indexed} has the letters {shown.quoted(letters)} in this order."
+    number = len(snapshot.paths)
+    none = f"None of the {shown.count(number, 'indexed path')} has" if number > 1 else "The only indexed path has not"
+    return f"{none} the letters {shown.quoted(letters)} in this order."

@@ -35,6 +35,8 @@ asking the store."""
 _COMPARED_AGAIN = 2 * DEPTH
 """The number of chunks whose rough cosines are computed again exactly. The error of a rough cosine is 0.0006 on
 average, and the 400th cosine is usually lower than the 200th by more than that."""
+_SURELY = np.float32(0.006)
+"""Of two rough cosines that differ by more than this, the higher one is higher exactly: ten times their error."""
 _GROUPS, _LARGEST_GROUP = 8, 64
 _ROUNDED = np.float32(0.0002)
 """Cosines are rounded to four decimals; cosines that differ by more than this differ when rounded."""
@@ -186,6 +188,8 @@ class VectorSearch:
             return likely
         self._rough = _Rough(rows, rough, np.zeros(len(self._cosines), bool))
         closest = self._highest(likely, _COMPARED_AGAIN)
+        known = self._known(closest)
+        closest = closest[known >= known[min(DEPTH, len(known)) - 1] - _SURELY]
         self.score(closest)
         return np.sort(closest)
 

@@ -62,6 +62,7 @@ class ChangeQueue:
         self._lock = make_lock(Rank.CHANGE_QUEUE)
         self._noted: dict[str, int] = {}
         self._moment = 0
+        self._everything = 0
 
     def __bool__(self) -> bool:
         return bool(self._noted)
@@ -71,6 +72,18 @@ class ChangeQueue:
         with self._lock:
             self._moment += 1
             self._noted.update(dict.fromkeys(pending.names(), self._moment))
+            if EVERYTHING in pending.rescan:
+                self._everything = self._moment
+
+    @property
+    def moment(self) -> int:
+        """The number of the present moment. It grows with every change that is noted."""
+        return self._moment
+
+    def has_everything_since(self, moment: int) -> bool:
+        """Whether EVERYTHING was noted after this moment. The pass that covers it began after that, and has been
+        committed if it is no longer pending."""
+        return self._everything > moment
 
     def look(self) -> Batch:
         """Returns everything that is pending. It stays pending until it is settled."""

@@ -278,8 +278,15 @@ class LiveUpdate:
         else:
             applier.add([path], now=True)
 
-    def freshen(self) -> bool:
-        """Looks for changes that no event reports, and applies pending changes. Returns False if some may be left.
+    @property
+    def moment(self) -> int:
+        """The present moment, for `freshen`. To be read before the index is opened for a question, because opening
+        starts a pass over all files, and that one is then new enough."""
+        return self._queue.moment
+
+    def freshen(self, asked: int) -> bool:
+        """Looks for changes until the moment `asked` that no event reports, and applies pending changes. Returns False
+        if some may be left.
 
         Waits a bounded time. If another process writes the index, that process is asked to do this.
         """
@@ -289,12 +296,12 @@ class LiveUpdate:
         applier = self._applier
         if applier is None:
             return self._ask() if self._index.kept_up_elsewhere else True
-        return self._bring_in(applier)
+        return self._bring_in(applier, asked)
 
-    def _bring_in(self, applier: ChangeApplier) -> bool:
+    def _bring_in(self, applier: ChangeApplier, asked: int) -> bool:
         if self._large_and_unwatched:
             return False
-        known = self._look(applier)
+        known = self._look(applier, asked)
         too_long = self._large and EVERYTHING in self._queue.pending().rescan
         return applier.flush(0 if too_long else self._times.freshness) and known
 
@@ -321,17 +328,19 @@ class LiveUpdate:
     def _answer(self, applier: ChangeApplier, names: Collection[str]) -> None:
         try:
             if heard := self._asking.hear(names):
-                fresh = self._bring_in(applier)
+                fresh = self._bring_in(applier, self.moment)
                 self._asking.answer(heard, WriterReply(fresh, tuple(self.awaiting_commit())))
         except Exception:  # the reader then reports that it may lack changes
             self._log.exception("A process that reads this index could not be answered")
 
-    def _look(self, applier: ChangeApplier) -> bool:
+    def _look(self, applier: ChangeApplier, asked: int) -> bool:
         """Notes the changes until now: asks the watcher, and asks git, which may move HEAD before it writes files. If
-        there is no watcher yet, notes EVERYTHING. Returns False if the changes cannot be determined in time."""
+        there is no watcher yet, notes EVERYTHING, unless that was done since `asked`. Returns False if the changes
+        cannot be determined in time."""
         watcher = self._watcher
         if watcher is None:
-            applier.add(rescan=[EVERYTHING], now=True)
+            if not self._queue.has_everything_since(asked):
+                applier.add(rescan=[EVERYTHING], now=True)
             return True
         if (moved := self._moved(applier)) is not None:
             self._seen = moved

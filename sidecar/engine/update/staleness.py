@@ -139,7 +139,7 @@ class Standing:
 
 def coverage_notice(coverage: Coverage) -> str:
     """Returns a sentence on how many of the files that belong in an index it has, and why others are missing; empty if
-    none are."""
+    none are, even if whole folders could not be read: the status names those, and they may be so for ever."""
     ended = " Indexing was cancelled; `create_index` continues it." if coverage.cancelled else ""
     if not coverage.missing:
         return "" if coverage.whole else f"The workspace has not been read as a whole yet; results are partial.{ended}"
@@ -147,7 +147,15 @@ def coverage_notice(coverage: Coverage) -> str:
     limits = [setting for setting, _ in coverage.missing if setting in ("maxFiles", "maxFileSize")]
     remedy = f" Raise {' and '.join(limits)} to index them too." if limits else ""
     verb = "is" if coverage.total == 1 else "are"
-    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} {verb} indexed: {reasons}.{remedy}{ended}"
+    share = f"{coverage.indexed:,} of {count(coverage.total, 'file')} {verb} indexed: {reasons}.{remedy}{ended}"
+    return f"{share} {_unread_folders(coverage.unread_folders)}".rstrip()
+
+
+def _unread_folders(folders: int) -> str:
+    if not folders:
+        return ""
+    files = "its files are" if folders == 1 else "their files are"
+    return f"{count(folders, 'folder')} could not be read, so {files} not counted."
 
 
 def _is(what: str) -> Callable[[int], str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sidecar import shown
 from sidecar.errors import ModelLoadFailed
-from sidecar.small_files import open_to_read
+from sidecar.small_files import open_to_read, parse_json
 
 Kind: TypeAlias = Literal["static", "transformer"]
 Pooling: TypeAlias = Literal["graph", "mean", "cls", ""]
@@ -187,7 +187,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """Returns the JSON object in a file. Raises ModelLoadFailed if the file cannot be read or holds anything else."""
     try:
         with open_to_read(path) as file:
-            content = json.loads(file.read())
+            content = parse_json(file.read())
     except OSError as error:
         raise ModelLoadFailed(f"{shown.place(path)} cannot be read ({error.strerror}).") from error
     except ValueError as error:
@@ -208,20 +208,20 @@ def read_entry(item: object, path: Path) -> ModelEntry:
     for key, value in item.items():
         if key not in defaults:
             raise ModelLoadFailed(
-                f"{shown.place(path)}: model {shown.quoted(str(item['id']))} has an unknown key {key!r}."
+                f"{shown.place(path)}: model {shown.quoted(str(item['id']))} has an unknown key {shown.quoted(key)}."
             )
         if not _same_type(value, defaults[key]):
             kind = type(defaults[key]).__name__
             raise ModelLoadFailed(
                 f"{shown.place(path)}: model {shown.quoted(str(item['id']))}, {key} must be of type {kind}, not "
-                f"{value!r}."
+                f"{shown.quoted(repr(value))}."
             )
     for key, allowed in (("kind", get_args(Kind)), ("pooling", get_args(Pooling))):
         if item.get(key, defaults[key]) not in allowed:
             words = ", ".join(filter(None, allowed))
             raise ModelLoadFailed(
                 f"{shown.place(path)}: model {shown.quoted(str(item['id']))}, {key} must be one of {words}, not "
-                f"{item[key]!r}."
+                f"{shown.quoted(repr(item[key]))}."
             )
     return ModelEntry(**item)
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from sidecar import shown
 from sidecar.errors import SnapshotUnusable
 from sidecar.parts.data_folder import UNFINISHED
-from sidecar.small_files import open_new, open_to_read
+from sidecar.small_files import open_new, open_to_read, parse_json
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -104,8 +104,8 @@ def _read_header(source: BinaryIO) -> dict[str, Any]:
     if length > MAX_HEADER_BYTES:
         raise SnapshotUnusable("Its header is too long.")
     try:
-        header = json.loads(_exactly(source, length))
-    except (ValueError, RecursionError) as error:
+        header = parse_json(_exactly(source, length))
+    except ValueError as error:
         raise SnapshotUnusable("Its header is damaged.") from error
     if not isinstance(header, dict):
         raise SnapshotUnusable("Its header is damaged.")
@@ -117,7 +117,7 @@ def _listed(header: Mapping[str, Any], wanted: Mapping[str, bool]) -> list[tuple
     `wanted`."""
     try:
         listed = [(str(part["name"]), int(part["size"]), str(part["sha256"])) for part in header["parts"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SnapshotUnusable("Its header does not list its parts.") from error
     names = [name for name, _, _ in listed]
     needed = {name for name, must in wanted.items() if must}

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sidecar import shown
 from sidecar.errors import SnapshotUnusable
+from sidecar.small_files import parse_json
 
 NAME = "heads.json"
 MAX_BYTES = 4 * 1024**2
@@ -65,14 +67,14 @@ class Head:
 def parse(content: bytes, where: str) -> list[Head]:
     """Returns the entries of a list that was read from `where`. Raises SnapshotUnusable if it is not a valid list."""
     try:
-        read = json.loads(content)
+        read = parse_json(content)
         number, listed = read["format"], read["heads"]
         if number == _FORMAT:
             return [_head(one) for one in listed[:MOST_HEADS]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SnapshotUnusable(f"{where} is no list of snapshots.") from error
     raise SnapshotUnusable(
-        f"{where} was written by a newer sidecar (format {number}); this one reads format {_FORMAT}."
+        f"{where} was written by a newer sidecar (format {shown.short(str(number))}); this one reads format {_FORMAT}."
     )
 
 

@@ -54,6 +54,10 @@ def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str, stdi
     given: dict[str, object] = {}
     for name in shell_facts()["tools"][tool]["parameters"]:
         value = getattr(args, name)
+        if name in _PATHS and isinstance(value, str) and not value.isascii():
+            from sidecar.parts.paths import storable
+
+            value = storable(value)  # a name that is not valid Unicode is spelled as the status shows it
         words = command.arguments.get(name, Argument()).position == "words"
         given[name] = _text(value, stdin) if words else value
     return given
@@ -100,6 +104,7 @@ def json_value(text: str) -> object:
     return value
 
 
+_PATHS = ("path", "file_path")
 _COUNTS = {"one": "?", "needed": None, "words": "*", "each": "*"}
 _KINDS: Mapping[str, Callable[[str], object]] = {
     "integer": number,

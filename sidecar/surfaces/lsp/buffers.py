@@ -8,6 +8,7 @@ disk. Only files inside a workspace folder count; untitled documents and other s
 from __future__ import annotations
 
 import asyncio
+import codecs
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any
 from sidecar.errors import SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model.workspace import Workspace
+from sidecar.small_files import read_small_file
 from sidecar.surfaces.lsp.documents import apply_changes
 from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.uris import path_of
@@ -154,7 +156,9 @@ class Buffers:
 
 def _on_disk(path: Path, text: str) -> bool:
     """Whether the file holds this text. Returns False for a file that is not valid UTF-8."""
+    plain = text.removeprefix("\ufeff")
     try:
-        return path.read_bytes().decode("utf-8-sig") == text.removeprefix("\ufeff")
+        content = read_small_file(path, len(codecs.BOM_UTF8) + len(plain.encode()))
+        return content is not None and content.decode("utf-8-sig") == plain
     except (OSError, ValueError):
         return False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from mcp.shared.message import SessionMessage
@@ -60,11 +59,24 @@ def as_text(text: str) -> str:
     return _HALF_A_PAIR.sub(_REPLACEMENT, text)
 
 
-def whole(value: Mapping[str, Any]) -> dict[str, Any]:
+def whole(value: dict[str, Any]) -> dict[str, Any]:
     """Returns the value with lone surrogates replaced, which UTF-8 cannot hold; names of files may contain them."""
-    text = json.dumps(value, ensure_ascii=False)
-    escaped: dict[str, Any] = json.loads(as_text(text)) if _HALF_A_PAIR.search(text) else dict(value)
+    if _is_utf8(value):
+        return value
+    escaped: dict[str, Any] = json.loads(as_text(json.dumps(value, ensure_ascii=False)))
     return escaped
+
+
+def _is_utf8(value: object) -> bool:
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+    if isinstance(value, dict):
+        return all(map(_is_utf8, value)) and all(map(_is_utf8, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_utf8, value))
 
 
 def _not_without_id(line: bytes) -> JSONRPCError | None:

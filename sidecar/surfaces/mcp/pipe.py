@@ -1,4 +1,4 @@
-"""JSON-RPC lines over two file descriptors: whole lines in, whole lines out, and nothing else.
+"""JSON-RPC lines over two file descriptors or a socket: whole lines in, whole lines out, and nothing else.
 
 The SDK's own stdio transport is not used for four reasons: it stays blocked in `read` when the process is asked to end,
 it reads a line of any length into memory, it never answers a line that is not JSON, and a client that does not read
@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,20 +29,31 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 READ_BYTES = 256 * 1024
 
 
-def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    """Yields lines without their line ends until the stream ends; None stands for a line longer than `limit` bytes."""
-    held: list[bytes] = []
-    size = 0
-    while block := os.read(fd, READ_BYTES):
+class Lines:
+    """Cuts blocks of bytes into lines without their line ends; None stands for a line longer than `limit` bytes. Blank
+    lines are left out."""
+
+    def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
+        self._limit = limit
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def feed(self, block: bytes) -> Iterator[bytes | None]:
+        """Yields the lines that end in this block."""
         *ends, rest = block.split(b"\n")
         for end in ends:
-            size += len(end)
-            yield b"".join((*held, end)) if size <= limit else None
-            held, size = [], 0
-        size += len(rest)
-        held = [*held, rest] if size <= limit else []
-    if held:
-        yield b"".join(held)
+            self._size += len(end)
+            line = b"".join((*self._held, end)) if self._size <= self._limit else None
+            self._held, self._size = [], 0
+            if line is None or line.strip():
+                yield line
+        self._size += len(rest)
+        self._held = [*self._held, rest] if self._size <= self._limit else []
+
+    def rest(self) -> Iterator[bytes]:
+        """Yields what follows the last line end, at the end of the stream."""
+        if (line := b"".join(self._held)).strip():
+            yield line
 
 
 def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
@@ -53,29 +65,13 @@ def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
 
 
 class Wire:
-    """The two streams that the SDK's server runs on, served by two daemon threads that never keep the process alive.
+    """The two streams that the SDK's server runs on. Use it as an asynchronous context manager.
 
-    `lost` is set when the client has closed its reading end. Use it as an asynchronous context manager.
+    `lost` is set when the client has closed its reading end.
     """
 
-    def __init__(self, fd_in: int, fd_out: int) -> None:
-        self._fd_in = fd_in
-        self._fd_out = fd_out
-        self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[bool], None]] | None] = queue.SimpleQueue()
+    def __init__(self) -> None:
         self.lost = asyncio.Event()
-        self._threads = (
-            threading.Thread(target=self._read, name="mcp-read", daemon=True),
-            threading.Thread(target=self._write, name="mcp-write", daemon=True),
-        )
-
-    def join(self, timeout_s: float) -> bool:
-        """Waits, and returns whether both threads have ended, so that the descriptors may be closed.
-
-        It blocks, so it must not be called on the event loop's thread.
-        """
-        for thread in self._threads:
-            thread.join(timeout_s)
-        return not any(thread.is_alive() for thread in self._threads)
 
     async def __aenter__(
         self,
@@ -83,48 +79,69 @@ class Wire:
         self._loop = asyncio.get_running_loop()
         self._to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
-        for thread in self._threads:
-            thread.start()
+        self.start()
         self._forwarding = asyncio.create_task(self._forward())
         return from_client, to_client
 
     async def __aexit__(self, *_: object) -> None:
-        self._forwarding.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._forwarding
-        self._outgoing.put(None)
+        await self.leave()
+        await _cancelled(self._forwarding)
 
-    def _read(self) -> None:
-        """Runs in its own thread. It reads no faster than the server works, because each message waits until it is
-        accepted."""
-        try:
-            with contextlib.suppress(OSError, RuntimeError):
-                for line in read_lines(self._fd_in):
-                    if line is not None and not line.strip():
-                        continue
-                    parsed = parse_line(line)
-                    if isinstance(parsed, JSONRPCError):
-                        self._on_loop(self._send(parsed))
-                    else:
-                        self._on_loop(self._deliver(parsed))
-        finally:  # a session ends when its input is no longer read, whatever the reason
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._to_server.close)
+    def start(self) -> None:
+        """Begins to read."""
+        raise NotImplementedError
 
-    def _on_loop(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    async def leave(self) -> None:
+        """Called when the server has ended; the message that it has sent last may still be on its way."""
 
-    async def _deliver(self, message: SessionMessage) -> None:
+    async def send(self, line: bytes) -> bool:
+        """Writes a line. Returns False if the client has closed its reading end."""
+        raise NotImplementedError
+
+    async def take(self, line: bytes | None) -> None:
+        """Passes a line on to the server, and waits until it has accepted it, so that nothing is read faster than the
+        server works."""
+        parsed = parse_line(line)
+        if isinstance(parsed, JSONRPCError):
+            await self._send(parsed)
+            return
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self._to_server.send(message)
+            await self._to_server.send(parsed)
+
+    def close_input(self) -> None:
+        """Ends the session, because its input is no longer read."""
+        self._to_server.close()
 
     async def _forward(self) -> None:
         async for sent in self._from_server:
             await self._send(sent.message)
 
     async def _send(self, message: Any) -> None:
-        line = as_line(message)
-        written = self._loop.create_future()
+        if not await self.send(as_line(message)):
+            self.lost.set()
+
+
+class PipeWire(Wire):
+    """Two file descriptors, served by two daemon threads that never keep the process alive."""
+
+    def __init__(self, fd_in: int, fd_out: int) -> None:
+        super().__init__()
+        self._fd_in = fd_in
+        self._fd_out = fd_out
+        self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[bool], None]] | None] = queue.SimpleQueue()
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for work in (self._read, self._write):
+            threading.Thread(target=work, name=f"mcp{work.__name__}", daemon=True).start()
+
+    async def leave(self) -> None:
+        """Lets the writing thread end."""
+        self._outgoing.put(None)
+
+    async def send(self, line: bytes) -> bool:
+        """Has the line written. Returns False if the client has closed its reading end."""
+        written: asyncio.Future[bool] = self._loop.create_future()
 
         def settle(intact: bool) -> None:
             if not written.done():
@@ -134,8 +151,23 @@ class Wire:
             self._loop.call_soon_threadsafe(settle, intact)
 
         self._outgoing.put((line, tell))
-        if not await written:
-            self.lost.set()
+        return await written
+
+    def _read(self) -> None:
+        """Runs in its own thread."""
+        lines = Lines()
+        try:
+            with contextlib.suppress(OSError, RuntimeError):
+                while block := os.read(self._fd_in, READ_BYTES):
+                    self._take(lines.feed(block))
+                self._take(lines.rest())
+        finally:  # a session ends when its input is no longer read, whatever the reason
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self.close_input)
+
+    def _take(self, lines: Iterator[bytes | None]) -> None:
+        for line in lines:
+            asyncio.run_coroutine_threadsafe(self.take(line), self._loop).result()
 
     def _write(self) -> None:
         """Runs in its own thread, so that a client that does not read blocks nothing else."""
@@ -152,3 +184,54 @@ class Wire:
         except OSError:
             return False
         return True
+
+
+class SocketWire(Wire):
+    """A connected socket, which the event loop itself reads and writes, so that a message changes no threads."""
+
+    def __init__(self, connection: socket.socket, leaving_s: float) -> None:
+        """`leaving_s`: how long the last message may take to be written after the server has ended."""
+        super().__init__()
+        connection.setblocking(False)
+        self._connection = connection
+        self._leaving_s = leaving_s
+        self._writing = asyncio.Lock()
+
+    def start(self) -> None:
+        """Starts the task that reads."""
+        self._reading = asyncio.create_task(self._read())
+
+    async def leave(self) -> None:
+        """Stops reading, and waits until the last message is written."""
+        await _cancelled(self._reading)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._leaving_s), self._writing:
+                return
+
+    async def send(self, line: bytes) -> bool:
+        """Writes the line. Returns False if the client has closed its reading end."""
+        async with self._writing:
+            try:
+                await self._loop.sock_sendall(self._connection, line)
+            except OSError:
+                return False
+        return True
+
+    async def _read(self) -> None:
+        lines = Lines()
+        try:
+            with contextlib.suppress(OSError):
+                while block := await self._loop.sock_recv(self._connection, READ_BYTES):
+                    for line in lines.feed(block):
+                        await self.take(line)
+                    await asyncio.sleep(0)  # other sessions go on beside a client that sends without end
+                for line in lines.rest():
+                    await self.take(line)
+        finally:
+            self.close_input()
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

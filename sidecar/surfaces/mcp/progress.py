@@ -26,6 +26,7 @@ class ProgressRelay:
         self._sent = -1
         self._over = False
         self._fresh = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
 
     def __call__(self, done: int, total: int, message: str) -> None:
         """Reports progress, from any thread."""
@@ -33,12 +34,13 @@ class ProgressRelay:
             self._loop.call_soon_threadsafe(self._take, done, total, message)
 
     async def __aenter__(self) -> ProgressRelay:
-        self._sending = asyncio.create_task(self._keep_sending())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._over = True
+        if self._sending is None:  # as most calls report nothing
+            return
         if kind is None:
-            self._over = True
             self._fresh.set()
         else:
             self._sending.cancel()
@@ -48,6 +50,8 @@ class ProgressRelay:
     def _take(self, done: int, total: int, message: str) -> None:
         self._newest = (done, total, message)
         self._fresh.set()
+        if self._sending is None and not self._over:
+            self._sending = asyncio.create_task(self._keep_sending())
 
     async def _keep_sending(self) -> None:
         while not self._over or self._fresh.is_set():

@@ -13,7 +13,7 @@ from typing import Any
 from mcp.server.lowlevel import Server
 
 from sidecar.stdio import take_stdio
-from sidecar.surfaces.mcp.pipe import Wire
+from sidecar.surfaces.mcp.pipe import PipeWire, SocketWire, Wire
 from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.service import Service
 
@@ -22,8 +22,8 @@ CLOSING_SECONDS = 10.0
 
 The vector store's process ends with this one in any case.
 """
-JOINING_SECONDS = 5.0
-"""How long each thread of a connection may take to end."""
+LEAVING_SECONDS = 5.0
+"""How long the last message of a connection may take to be written."""
 
 
 def run_stdio(service: Service, workspace: str | None) -> int:
@@ -44,22 +44,17 @@ def run_stdio(service: Service, workspace: str | None) -> int:
 
 async def serve_connection(connection: socket.socket, server: Server[Any]) -> None:
     """Serves one client on a connected socket, in the running loop, until it leaves or the task is cancelled."""
-    connection.setblocking(True)
-    loop = asyncio.get_running_loop()
-    wire = Wire(connection.fileno(), connection.fileno())
     try:
-        await _run(server, wire, loop.create_future())
+        await _run(server, SocketWire(connection, LEAVING_SECONDS), asyncio.get_running_loop().create_future())
     finally:
         with contextlib.suppress(OSError):  # the client has closed it already
             connection.shutdown(socket.SHUT_RDWR)
-        if not await loop.run_in_executor(None, wire.join, JOINING_SECONDS):
-            connection.detach()  # closing would free its number for another file while a thread still reads from it
 
 
 async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out: int) -> int:
     signalled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     _on_signals(signalled)
-    return await _run(make_server(service, workspace), Wire(wire_in, wire_out), signalled)
+    return await _run(make_server(service, workspace), PipeWire(wire_in, wire_out), signalled)
 
 
 async def _run(server: Server[Any], wire: Wire, signalled: asyncio.Future[int]) -> int:

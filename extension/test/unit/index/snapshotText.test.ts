@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { UNKNOWN, offerText, startText } from "../../../src/index/snapshotText";
+import { UNKNOWN, offerText, startText, whyVoid } from "../../../src/index/snapshotText";
 import { shown } from "../../../src/index/state";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
@@ -50,4 +50,17 @@ test("the tooltip says what an index started from", () => {
   const { tooltip } = shown("running", { status: "ready", totalFiles: 982, origin }, undefined, NOW);
   expect(tooltip).toContain("| Started from | snapshot of commit 0123456789, made 2 h ago at https");
   expect(tooltip).toContain("980 of 982 files");
+});
+
+test("an offer that is older than an index begun elsewhere says what is going on instead", () => {
+  const progress = { phase: "embedding", done: 41, total: 100, percent: 41, says: "" };
+  expect(whyVoid("rails", { status: "indexing", progress })?.text).toBe(
+    '"rails" is being indexed already, 41 %: that was begun in another window or outside the editor.',
+  );
+  expect(whyVoid("rails", { status: "indexing" })?.text).toContain("is being indexed already: that was begun");
+  expect(whyVoid("rails", { status: "ready", totalFiles: 4312 })?.text).toBe(
+    '"rails" is indexed already: 4,312 files.',
+  );
+  for (const status of ["not_found", "incomplete", "failed"] as const)
+    expect(whyVoid("rails", { status })).toBeUndefined();
 });

@@ -33,7 +33,9 @@ test("a hit without a name is called by its file", () => {
 
 test("with several folders each row says which is its own", () => {
   const placed = hit({ workspace: "/home/x/api" });
-  expect(rowOf(placed, true).description).toBe("api/src/net/retry.py:10–11  ·  0.52");
+  const folders = new Map([[placed.workspace ?? "", "x/api"]]);
+  expect(rowOf(placed, folders).description).toBe("x/api/src/net/retry.py:10–11  ·  0.52");
+  expect(rowOf(placed, new Map()).description).toBe("api/src/net/retry.py:10–11  ·  0.52");
   expect(placeOf(placed)).toBe("src/net/retry.py:10–11");
 });
 
