@@ -79,7 +79,7 @@ def test_only_a_person_in_a_terminal_has_the_index_of_a_workspace_that_exists_re
         "Nothing was removed. Nobody could be asked: a person has to answer in a terminal.\n"
     )
     with terminal(indexed, work, "prune", "--unused", "0") as shell:
-        shell.shows("Remove 1 index? Remove? [y/N] ")
+        shell.shows("Remove 1 index? [y/N] ")
         shell.type("n\n")
         assert shell.ends() == 9
     assert set(listed(indexed)) == {str(work)}
@@ -116,12 +116,12 @@ def test_deleting_says_what_stays_and_takes_that_too_when_a_person_says_so_twice
     assert refused.returncode == 9
     assert "Run make all" in indexed.run(ALONE, "memory", "get", "how", cwd=work).stdout
     with terminal(indexed, work, ALONE, "delete", "--all-data") as shell:
-        shell.shows("too? Delete? [y/N] ")
+        shell.shows("too? [y/N] ")
         shell.type("n\n")
         shell.shows("Kept, because nothing could make it again: memories.")
         assert shell.ends() == 9
     with terminal(indexed, work, ALONE, "delete", "--all-data") as shell:
-        shell.shows("too? Delete? [y/N] ")
+        shell.shows("too? [y/N] ")
         shell.type("y\n")
         assert shell.ends() == 0
     assert indexed.run(ALONE, "memory", "get", "how", cwd=work).returncode == 3

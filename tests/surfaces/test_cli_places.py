@@ -1,10 +1,11 @@
-"""What the shell does where no index is: in a folder below an indexed one, and in a folder that is gone."""
+"""What the shell says of folders: of one below an indexed one, of one that is gone, and of what outlives an index."""
 
 from __future__ import annotations
 
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,9 @@ class Shell:
         self.root, self.home = root, home
         self._service = Service(FakeWorkspaces(FakeWorkspace({"a.py": "x = 1\n"}, root=str(root))), tools=ALL_TOOLS)
 
-    def __call__(self, *words: str) -> tuple[int, str, str]:
+    def __call__(self, *words: str, stdin: io.StringIO | None = None) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
-        status = main(words, service=self._service, stdin=io.StringIO(), stdout=out, stderr=err)
+        status = main(words, service=self._service, stdin=stdin or io.StringIO(), stdout=out, stderr=err)
         return status, out.getvalue(), err.getvalue()
 
     def has_index(self, root: Path) -> None:
@@ -32,6 +33,18 @@ class Shell:
         layout = IndexLayout(self.home, str(root))
         layout.generation(1).mkdir(parents=True)
         layout.set_current(1)
+
+
+class Typed(io.StringIO):
+    """A terminal in which a person types these lines, and then Ctrl-C."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, *_: Any) -> str:  # type: ignore[override]  # typeshed gives io's base class bytes
+        if not (typed := super().readline()):
+            raise KeyboardInterrupt
+        return typed
 
 
 @pytest.fixture
@@ -76,3 +89,16 @@ def test_where_the_current_folder_is_gone_what_concerns_no_workspace_still_works
     status, _, err = shell("status")
     assert status == 3
     assert "the current folder no longer exists" in err
+
+
+def test_ctrl_c_at_the_second_question_says_what_is_kept_and_not_that_nothing_has_changed(shell: Shell) -> None:
+    shell.has_index(shell.root)
+    memories = IndexLayout(shell.home, str(shell.root)).memories
+    memories.parent.mkdir()
+    memories.touch()
+    assert shell("-w", str(shell.root), "index")[0] == 0
+    status, out, err = shell("-w", str(shell.root), "delete", "--all-data", stdin=Typed("y\n"))
+    assert (status, out) == (130, "deleted\n")
+    assert "Delete memories of" in err
+    assert err.endswith("Kept, because nothing could make it again: memories.\n")
+    assert memories.exists()

@@ -186,7 +186,7 @@ def prune(session: CliSession) -> int:
         return 0
     title = f"Remove {shown.count(len(found.folders), 'index', 'indexes')}?"
     needs_person = args.all_data or any(not one.is_gone for one in found.folders)
-    if not session.agrees(title, found.as_lines(), "Remove", needs_person):
+    if not session.agrees(title, found.as_lines(), needs_person):
         session.note(f"Nothing was removed.{_why_not(session, needs_person)}")
         return NOT_CONFIRMED
     done = tool.remove(found.folders, args.all_data)
@@ -225,10 +225,22 @@ def delete(session: CliSession) -> int:
     if not all_data:
         session.note(f"What nothing could make again stays: {kept}. `sidecar delete --all-data` takes it too.")
         return 0
-    if not session.agrees(f"Delete {kept} of {shown.quoted(session.root)} too?", (), "Delete", needs_person=True):
-        session.note(f"Kept, because nothing could make it again: {kept}.")
+    return _delete_beside(session, left, kept)
+
+
+def _delete_beside(session: CliSession, folder: IndexFolder, kept: str) -> int:
+    """Deletes what outlived the index, after asking."""
+    from sidecar.tools.every_index import EveryIndexTool
+
+    stays = f"Kept, because nothing could make it again: {kept}."
+    try:
+        agreed = session.agrees(f"Delete {kept} of {shown.quoted(session.root)} too?", (), needs_person=True)
+    except Cancelled:
+        raise Cancelled(stays) from None
+    if not agreed:
+        session.note(stays)
         return NOT_CONFIRMED
-    for line in tool.remove((left,), all_data=True).as_lines():
+    for line in EveryIndexTool().remove((folder,), all_data=True).as_lines():
         session.note(line)
     return 0
 

@@ -138,14 +138,9 @@ def _nothing_to_do(session: CliSession, place: AgentPlace, where: str) -> str:
 
 def _agreed(session: CliSession, where: str) -> bool:
     """Whether the person agrees: -y agrees, otherwise the terminal is asked. Without a terminal the answer is no."""
-    if session.args.yes:
-        return True
-    if not session.stdin.isatty():
+    if not session.args.yes and not session.stdin.isatty():
         session.note(_NOBODY)
-        return False
-    session.stderr.write(shown.line(f"Write this to {where}? [y/N] "))
-    session.stderr.flush()
-    return session.stdin.readline().strip().lower() in {"y", "yes"}
+    return session.agrees(f"Write this to {where}?", (), needs_person=False)
 
 
 def _diff_lines(change: Change) -> Iterator[Line]:

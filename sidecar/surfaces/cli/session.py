@@ -160,7 +160,7 @@ class CliSession(NamedTuple):
                 "asked_by": f"sidecar {self.args.command}",
             }
 
-    def agrees(self, title: str, about: Iterable[Line], accept: str, needs_person: bool) -> bool:
+    def agrees(self, title: str, about: Iterable[Line], needs_person: bool) -> bool:
         """Asks the person at the terminal. Without a terminal, `--yes` agrees unless a person is needed.
 
         `about` is shown before the question, on standard error.
@@ -172,7 +172,7 @@ class CliSession(NamedTuple):
             return bool(self.args.yes) and not needs_person
         with interruptible() as interrupt:
             asker = Asker(self.stdin, self.stderr, self.args.yes, interrupt.may_raise)
-            return asker.asks(title, accept)
+            return asker.asks(title)
 
     def show(self, value: Any, lines: Iterable[Line]) -> None:
         """Prints `value` as JSON with `--json`, otherwise the lines, each as exactly one line."""

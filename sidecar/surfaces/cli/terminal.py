@@ -176,9 +176,9 @@ class Asker:
             return "accept"
         return self._ask(question.title, question.detail, f"{question.accept}? [y/N] ")
 
-    def asks(self, title: str, accept: str) -> bool:
+    def asks(self, title: str) -> bool:
         """Whether the person agrees. A person who typed `--yes` is not asked."""
-        return self._yes or self._ask(f"{title} {accept}? [y/N] ") == "accept"
+        return self._yes or self._ask(f"{title} [y/N] ") == "accept"
 
     def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
         """Returns the person's answer, while the clients `places` are asked too.
