@@ -28,6 +28,7 @@ ALPHABETS = {
     "U": UPPER + DIGITS,
     "l": LOWER + DIGITS,
     "x": ALNUM + "./",
+    "B": UPPER + "234567",
 }
 WORDS = (
     "winter purple otter sunny copper meadow falcon silver maple ginger rocket thunder velvet breeze cobalt walnut"

@@ -1,0 +1,177 @@
+"""Rules about passwords that no name announces: arguments of calls that log in, options of commands, pipes.
+
+The call or command says that one of its values is a password; `passwords` judges which.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sidecar.parts.secrets.lines import PASSWORD, SECRET
+from sidecar.parts.secrets.passwords import is_called_password, is_called_secret
+from sidecar.parts.secrets.rule import Family, SecretRule
+
+# Calls whose second argument is a password, and calls that have one as a later argument.
+_LOGIN = (
+    r"(?:log_?(?:in|on)|sign_?in|auth|authenticat(?:e|ion)|authorize|basic(?:_?auth\w*|credentials)?|plain_?auth|\w{0,20}credentials?|pscredential"
+    r"|(?:create|add|new)_?(?:account|user|login)|(?:wifi|wlan|wi_?fi)\w{0,6}(?:\.|->)(?:begin|connect))"
+)
+_OPEN = r"(?:connect|get_?connection|connection|mysqli|mysqli_connect|pdo|dial|\w{0,12}_connect)"
+_ARGUMENT = r"(?:[\w. +$>\[\]:&*-]{0,40}[\"'][^\"'\n]{0,120}[\"']|[\w.$>\[\]:-]{1,60}|\{[^{}\n]{0,120}\}),\s{0,20}"
+_STRING = r"(?:\w{1,2}|\[\]byte\()?[\"'`]([^\s\"'`]{7,100})[\"'`]"
+_SIGNER = r"(?:jwt|jws|jwe|jose|hmac|aes|des|cipher|rc4|blowfish|encrypt|decrypt|sign|verify|signer)"
+
+_SCRIPT = re.compile(
+    r"(?i)\.(?:sh|bash|zsh|fish|ksh|csh|ya?ml|mk|toml|bat|cmd|ps1|psm1|json|service|exp|groovy|gradle|txt|md|rst|tf|cfg|conf|spec|just|nu)$"
+    r"|(?:^|/)[^.]+$|(?:docker|make|jenkins|proc|vagrant)file[^/]*$"
+)
+# Options between `[ -]-name` and its value: a space, `=`, or the next string of a list.
+_GAP = r"(?:[ \t=:]|[\"'],[ \t\n]{0,12}[\"']|[\"']?\n[ \t]*-[ \t]+)[\"']?"
+_VALUE = r"([^\s\"'`;|<>]{6,100})"
+_REST_OF_LINE = r"(?:[^\n]|\\\n){0,200}?"
+
+_CALLS: tuple[SecretRule, ...] = (
+    SecretRule(
+        "a password in a call", r"(?i)" + _LOGIN + r"[ \t]?\(\s{0,20}" + _ARGUMENT + _STRING, is_called_password
+    ),
+    SecretRule(
+        "a password in a call",
+        r"(?i)(?:" + _LOGIN + "|" + _OPEN + r")[ \t]?\(\s{0,20}(?:" + _ARGUMENT + "){2}" + _STRING,
+        is_called_password,
+    ),
+    SecretRule(
+        "a password in a call",
+        r"(?i)(?:" + _LOGIN + "|" + _OPEN + r")[ \t]?\(\s{0,20}(?:" + _ARGUMENT + "){3}" + _STRING,
+        is_called_password,
+    ),
+    SecretRule(
+        "a password in a call",
+        r"(?i)\b(?:auth|login|basic_?auth|credentials|creds)[\"']?[ \t]*[=:][ \t]*[(\[{][ \t]*[\"'][^\"'\s]{1,60}[\"'],[ \t]*[\"']([^\"'\s]{7,100})[\"']",
+        is_called_password,
+    ),
+    SecretRule("a key in a call", r"(?i)" + _SIGNER + r"\w{0,16}\(\s{0,20}" + _ARGUMENT + _STRING, is_called_secret),
+    SecretRule(
+        "a key in a call",
+        r"(?i)(?:cookie_?(?:parser|store|session)|hmac\.new|fernet|secretbox|cookiestore)\w{0,10}\([ \t]*" + _STRING,
+        is_called_secret,
+    ),
+    SecretRule(
+        "a private key",
+        r"(?i)(?:accounts?|private[_-]?key|wallet|signer|from_?key|secret)[^\n]{0,40}?[\"'\s](?:0x)?([0-9a-f]{64})\b",
+    ),
+    SecretRule(
+        "a password in an answer",
+        r"(?i)assw(?:or)?d[^\n]{0,40}\n?[^\n]{0,40}?\bsend(?:_?line|ln)?(?:[ \t]+-?-?|\()[ \t]*[\"']([^\s\"'\\]{6,100})(?:\\[rn])*[\"']",
+        is_called_password,
+    ),
+)
+
+_COMMANDS: tuple[SecretRule, ...] = (
+    SecretRule(
+        "a password in a command",
+        r"(?i)(?:^|[\s\"'])(?:-u|-user(?:name)?|--user(?:name)?|--login|-D|-l)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?[^\s\"']{1,60}"
+        + _REST_OF_LINE
+        + r"[ \t\"'](?-i:-[pPwW]|-pw|-pass|-passwd)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?"
+        + _VALUE,
+        is_called_password,
+        paths=_SCRIPT,
+    ),
+    SecretRule(
+        "a password in a command",
+        r"(?i)\b(?:zip|unzip|7z[azr]?|rar|unrar|sshpass|redis-cli|openssl|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp|isql|mongo\w*|cqlsh|influx|x?freerdp"
+        r"|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|winexe|keytool|jarsigner|ncftp\w*|htpasswd|pdftk|qpdf|cadaver|vncviewer|rclone|restic)\b"
+        + _REST_OF_LINE
+        + r"[ \t](?:(?-i:-[pP])[ \t=]?|(?-i:-[akwcA]|-pw|-pass(?:in|out|word)?)[ \t=])[\"']?(?:pass:)?"
+        + _VALUE,
+        is_called_password,
+        paths=_SCRIPT,
+    ),
+    SecretRule(
+        "a login in a command",
+        r"(?i)(?:[ \t](?-i:-U)|--user|--proxy-user|\buser)[ \t=][\"']?[\w.\\@-]{1,60}%([^\s\"'`;|<>]{6,100})"
+        r"|\b(?:curl|https?|xh|wget|ab|wrk|siege)[ \t]"
+        + _REST_OF_LINE
+        + r"(?-i:-[A-Za-z]{0,6}[uaA]|--[\w-]{0,16}(?:user|auth))[ \t=]?[\"']?[\w.@-]{1,60}:([^\s\"'`;|<>:]{6,100})",
+        is_called_password,
+        paths=_SCRIPT,
+    ),
+    SecretRule(
+        "a password in a command",
+        r"(?i)\b(?:add_user|change_password|adduser|net[ \t]+user|user:|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+|chap|ppp)[ \t]*[\"']?[\w.@\\-]{1,60}[\"']?[ \t]+[\"']?"
+        r"([^\s\"'`;|<>]{6,100})",
+        is_called_password,
+        paths=_SCRIPT,
+    ),
+    SecretRule(
+        "a password in a command",
+        r"(?i)[ \t]/(?:p|pw|pass|password|rp):[\"']?" + _VALUE,
+        is_called_password,
+        paths=_SCRIPT,
+    ),
+    SecretRule(
+        "a password in a command",
+        r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"'][^\"'\n]{0,8}[\"'][ \t]+)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|:]{6,100})[\"']?[ \t]*\|"
+        r"[^\n]{0,120}?(?:[ \t]-S\b|stdin|\bchpasswd|\bpasswd|passphrase|cryptsetup|kinit|[ \t]login|vncpasswd|[ \t]-pass|gpg|htpasswd|smbpasswd)",
+        is_called_password,
+        paths=_SCRIPT,
+    ),
+    # `--set auth.rootPassword=...`, `--from-literal=password=...`, `-Ddb.password=...`, `password=...` of any command.
+    SecretRule(
+        "a password in a command",
+        r"(?i)[ \t=,](?:-[A-Z])?[\w.\[\]-]{0,60}?(?:" + PASSWORD + "|" + SECRET + r")=[\"']?([^\s\"'`;|<>,&]{6,100})",
+        is_called_secret,
+        paths=_SCRIPT,
+    ),
+)
+
+_OPTIONS: tuple[SecretRule, ...] = (
+    SecretRule(
+        "a password in a command",
+        r"(?i)(?:^|[\s\"'`=,(])(?:--?|/)(?:[\w.-]{1,40}[_.-])?(?:password|passwd|passphrase|pass|pwd|storepass|keypass|[a-z]{1,8}password|[a-z]{1,8}pass)\d?"
+        + _GAP
+        + r"(?:pass:)?"
+        + _VALUE,
+        is_called_password,
+    ),
+    SecretRule(
+        "a secret in a command",
+        r"(?i)(?:^|[\s\"'`=,(])--(?:[\w.-]{1,40}[_.-])?(?:token|secret|api-?key|secret-key|access-key|auth-key|private-key|body)"
+        + _GAP
+        + _VALUE,
+        is_called_secret,
+    ),
+    SecretRule(
+        "a password in a command",
+        r"(?i)\bconvertto-securestring(?:[ \t]+-\w+)*[ \t]+[\"']([^\s\"']{6,100})[\"']",
+        is_called_password,
+    ),
+    SecretRule(
+        "a secret in a command",
+        r"(?i)\buser-secrets[ \t]+set[ \t]+[\"']?[\w:.-]+[\"']?[ \t]+[\"']?" + _VALUE,
+        is_called_secret,
+    ),
+)
+
+LOGINS = (
+    Family(
+        r"(?i)(?:"
+        + _LOGIN
+        + "|"
+        + _OPEN
+        + r")[ \t]?\(|\b(?:auth|login|basic_?auth|credentials|creds)[\"']?[ \t]*[=:][ \t]*[(\[{]"
+        r"|" + _SIGNER + r"\w{0,16}\(|cookie_?(?:parser|store|session)|hmac\.new|fernet|secretbox|cookiestore"
+        r"|0x[0-9a-f]{60}|(?:account|private[_-]?key|wallet|signer|from_?key|secret)[^\n]{0,40}[0-9a-f]{64}|assw(?:or)?d[^\n]{0,80}\n?[^\n]{0,40}send",
+        _CALLS,
+    ),
+    Family(
+        r"(?i)[ \t\"'](?:-u|--?user|--login|-D)|\buser[ =:]|\b(?:zip|unzip|7z[azr]?|rar|sshpass|redis-cli|openssl|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp|isql|mongo\w*"
+        r"|cqlsh|influx|x?freerdp|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|keytool|jarsigner|htpasswd|qpdf|rclone|curl|https?|wget|xh)[ \t]"
+        r"|add_?user|change_password|/(?:p|pw|pass|password|rp):|\b(?:echo|printf)[ \t]+[^\n|]*\||(?:pass|pwd|secret|token|key)\w{0,12}=",
+        _COMMANDS,
+        paths=_SCRIPT,
+    ),
+    Family(
+        r"(?i)(?:-|/)[\w.-]{0,40}(?:pass|pwd|token|secret|key|body)[\w]{0,6}(?:[ \t=:\"']|$)|securestring|user-secrets",
+        _OPTIONS,
+    ),
+)
