@@ -22,21 +22,27 @@ SECRET = (
     r"|(?-i:[a-z]Secret(?:Key)?)|api[_.-]?(?:key|token)|(?:access|auth|deploy|bot|private|signing|encryption|master|arg|http)[_.-]?(?:token|key)"
     r"|(?-i:[a-z](?:Token|ApiKey)|[A-Z]_TOKEN)|security_credentials)"
 )
-_END = r"(?:_?\d{1,2})?"
-_CLOSED = r"\\?[\"'`]?[\])}]{0,2}[ \t]{0,8}"
+_END = r"(?:[_-]value|_?\d{1,2}_?|_)?"
+_CLOSED = r"\\?[\"'`]?[\"'`\])}]{0,4}[ \t]{0,8}"
 # `: str =`, `As String =`, `VARCHAR2(30) :=`, `::String =`, `[]const u8 =`.
 _TYPE = (
     r"(?:\??:[ \t]?[&\w'<>.\[\]* ]{1,24}[ \t]?(?:=|:=)|As[ \t]String[ \t]?=|[ \t]?n?varchar2?(?:\(\d{1,4}\))?[ \t]?:?="
-    r"|type[ \t]string[ \t]value|\[\d{0,4}\][ \t]?=)"
+    r"|[a-z]\w{2,11}[ \t]?=|type[ \t]string[ \t]value|\[\d{0,4}\][ \t]?=)"
 )
 _BETWEEN = (
-    r"(?:" + _TYPE + r"|=>|:=|[?|]{1,2}=|\|\||\?\?|\?:|[=!]={0,2}|:|,|<-|[({]|\.(?:equals|eq|is)\(|\b)[ \t\n]{0,12}"
+    r"(?:"
+    + _TYPE
+    + r"|=>|:=|[?|]{1,2}=|\|\||\?\?|\?:|[=!]={0,2}|:|,|<-|[({]|\.\w{2,12}\(|;s:\d{1,3}:|,[ \t]?with:|:[ \t]?\{[ \t]?[\"']value[\"']:|\b)[ \t\n]{0,12}"
     r"(?:new [\w.]{1,20}\(|\[\]byte\(|[A-Za-z:]{1,16}\()?(?:[@$]|<<|[A-Za-z]{1,2})?"
 )
 _QUOTED = r"(?:[\"'`]\\)?\\{0,2}[\"'`]([^\s\"'`\\]{6,100})\\{0,3}(?:[rn]\\?)?[\"'`]"
 _TO_END = r"[\"']?([^\s\"'`;,]{6,100})[\"']?[ \t]*(?:[;#,&\\}\s]|$)"
+# Every file that is neither code nor prose may have settings without quotes.
 _SETTINGS = re.compile(
-    BARE.pattern + r"|\.(?:acl|cnf|rc|ldif|secrets|cfg|txt|lua|inf|reg|nmconnection|bru|xcconfig|ovpn|rsc|hosts)$"
+    BARE.pattern
+    + r"|\.(?!(?:py[iwx]?|[cm]?[jt]sx?|go|rs|java|kts?|scala|sc|groovy|gradle|[chm]|cc|cpp|cxx|hpp|hh|mm|cs|fs|vb|bas|cls|rb|php|swift|p[lm]|lua|exs?|erl|hs"
+    r"|mli?|clj[sc]?|el|lisp|scm|dart|zig|nim|d|r|jl|pas|ad[bs]|tcl|md|rst|adoc|tex|html?|s?css|less|vue|svelte|json|ipynb|lock|sum|svg|csv|tsv|po|sql"
+    r"|proto|graphql|diff|patch|snap|map|xml|bicep|gd|ps1|vbs|asm|s|sol|vim|cmake|am|ac|in|rake|feature)$)[a-z0-9_]{1,14}$"
 )
 
 _NAMED: tuple[SecretRule, ...] = (
@@ -87,11 +93,11 @@ _NAMED: tuple[SecretRule, ...] = (
     # `name: DB_PASSWORD`, `value: ...`, in the notations of containers, collections of requests and markup.
     SecretRule(
         "a password in a pair",
-        r"(?i)\b(?:name|key|id|property)\\?[\"']?\s{0,2}[:=]\s{0,4}\\?[\"']?[\w.:-]{0,60}?(?:"
+        r"(?i)\b\w{0,12}(?:name|key|id|property|type)\\?[\"']?\s{0,2}[:=]\s{0,4}\\?[\"']?[\w.:-]{0,60}?(?:"
         + PASSWORD
         + "|"
         + SECRET
-        + r")\d?\\?[\"']?[,;]?\s{1,40}(?:[\w:.-]{0,20}:)?\\?[\"']?(?:value|content|android:value)\\?[\"']?\s{0,2}[:=]\s{0,4}\\?[\"']?([^\s\"'`,;}]{6,200})",
+        + r")\d?\\?[\"']?[,;]?\s{1,40}(?:[\w:.-]{0,20}:)?\\?[\"']?(?:\w{0,12}value|content)\\?[\"']?\s{0,2}[:=]\s{0,4}\\?[\"']?([^\s\"'`,;}]{6,200})",
         is_called_secret,
     ),
     SecretRule(
@@ -99,7 +105,7 @@ _NAMED: tuple[SecretRule, ...] = (
         r"(?i)"
         + PASSWORD
         + _END
-        + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>)?\s{0,4}([^<>\s]{6,100})\s{0,4}</",
+        + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>\s{0,4}){0,2}([^<>\s]{6,100})\s{0,4}</",
         is_called_password,
     ),
     SecretRule(
@@ -107,16 +113,21 @@ _NAMED: tuple[SecretRule, ...] = (
         r"(?i)"
         + SECRET
         + _END
-        + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>)?\s{0,4}([^<>\s]{8,200})\s{0,4}</",
+        + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>\s{0,4}){0,2}([^<>\s]{8,200})\s{0,4}</",
         is_called_secret,
     ),
     SecretRule(
         "a password in markup",
-        r"(?i)(?:"
+        r"(?i)"
         + PASSWORD
-        + "|"
+        + _END
+        + r"[\"'][^<>]{0,100}?[ \t](?:[\w]{1,20}:)?(?:value|content)=[\"']([^\s\"'<>]{6,200})[\"']",
+        is_called_password,
+    ),
+    SecretRule(
+        "a secret in markup",
+        r"(?i)"
         + SECRET
-        + r")"
         + _END
         + r"[\"'][^<>]{0,100}?[ \t](?:[\w]{1,20}:)?(?:value|content)=[\"']([^\s\"'<>]{6,200})[\"']",
         is_called_secret,
@@ -124,7 +135,7 @@ _NAMED: tuple[SecretRule, ...] = (
     # `host=a user=b password=c`, and the parts of a body or URL: `user=a&password=b`.
     SecretRule(
         "a password in a connection string",
-        r"(?i)[\w.-]{1,24}[ \t]?=[ \t]?[^\s\"'&;,()={}]{1,100}(?:[ ;&?,]|; )[ \t]?(?:[\w-]{0,20}[_.-])?(?:password|passwd|pwd|pass|secret)[ \t]?=[ \t]?"
+        r"(?i)(?:[\w.-]{1,24}[ \t]?=[ \t]?[^\s\"'&;,()={}]{1,100}|[\w.-]{1,60}:\d{2,5})(?:[ ;&?,]|; )[ \t]?(?:[\w-]{0,20}[_.-])?(?:password|passwd|pwd|pass|secret)[ \t]?=[ \t]?"
         r"([^\s\"'&;,(){}]{6,100})[\"'\s&;,]",
         is_called_password,
     ),
@@ -141,7 +152,7 @@ _STATEMENTS: tuple[SecretRule, ...] = (
     # Statements of configuration files that hold a password under another name.
     SecretRule(
         "a password in a setting",
-        r"(?im)(?:requirepass|masterauth|auth-pass[ \t]+\S+|rootpw|bindpw|olcrootpw:|bindpassword|secret(?:[ \t]+[0578])?"
+        r"(?im)(?:requirepass|masterauth|auth-pass[ \t]+\S+|rootpw|bindpw|\boption[ \t]+key|olcrootpw:|bindpassword|secret(?:[ \t]+[0578])?"
         r"|r[ow]community6?|snmp-server community|com2sec[ \t]+\S+[ \t]+\S+|createuser[ \t]+\S+[ \t]+(?:md5|sha[\d-]*)"
         r"|(?:isakmp|tacacs-server|radius-server)[^\n]{0,60}?[ \t]key(?:[ \t]+[0578])?|pre-shared-key(?:[ \t]+\w+)?"
         r"|\b(?:psk|eap|xauth)|insecure-password|(?:stats[ \t]+auth|http-auth)[ \t]+[\w.@-]+:|\bon[ \t]+>|\buser_[\w-]{1,40}=)[ \t]*"

@@ -13,17 +13,17 @@ from sidecar.parts.secrets.rule import Family, SecretRule
 
 # Calls whose second argument is a password, and calls that have one as a later argument.
 _LOGIN = (
-    r"(?:log_?(?:in|on)|sign_?in|auth|authenticat(?:e|ion)|authorize|basic(?:_?auth\w*|credentials)?|plain_?auth|\w{0,20}credentials?|pscredential"
+    r"(?:log_?(?:in|on)|sign_?in|auth|authenticat(?:e|ion)|authorize|basic(?:_?auth\w*|credentials)?|plain_?auth|\w{0,20}credentials?|pscredential|\w{0,12}bind\w{0,3}|\w{0,12}entry|\w{0,16}(?:password|passwd|_pw)\w{0,6}|imap_open"
     r"|(?:create|add|new)_?(?:account|user|login)|(?:wifi|wlan|wi_?fi)\w{0,6}(?:\.|->)(?:begin|connect))"
 )
-_OPEN = r"(?:connect|get_?connection|connection|mysqli|mysqli_connect|pdo|dial|\w{0,12}_connect)"
+_OPEN = r"(?:connect|get_?connection|connection|mysqli|mysqli_connect|pdo|dial|database|\w{0,12}_connect)"
 _ARGUMENT = r"(?:[\w. +$>\[\]:&*-]{0,40}[\"'][^\"'\n]{0,120}[\"']|[\w.$>\[\]:-]{1,60}|\{[^{}\n]{0,120}\}),\s{0,20}"
 _STRING = r"(?:\w{1,2}|\[\]byte\()?[\"'`]([^\s\"'`]{7,100})[\"'`]"
 _SIGNER = r"(?:jwt|jws|jwe|jose|hmac|aes|des|cipher|rc4|blowfish|encrypt|decrypt|sign|verify|signer)"
 
 _SCRIPT = re.compile(
     r"(?i)\.(?:sh|bash|zsh|fish|ksh|csh|ya?ml|mk|toml|bat|cmd|ps1|psm1|json|service|exp|groovy|gradle|txt|md|rst|tf|cfg|conf|spec|just|nu)$"
-    r"|(?:^|/)[^.]+$|(?:docker|make|jenkins|proc|vagrant)file[^/]*$"
+    r"|\.(?:py|js|ts|rb|php|pl)$|(?:^|/)[^.]+$|(?:docker|make|jenkins|proc|vagrant)file[^/]*$"
 )
 # Options between `[ -]-name` and its value: a space, `=`, or the next string of a list.
 _GAP = r"(?:[ \t=:]|[\"'],[ \t\n]{0,12}[\"']|[\"']?\n[ \t]*-[ \t]+)[\"']?"
@@ -49,11 +49,29 @@ _CALLS: tuple[SecretRule, ...] = (
         r"(?i)\b(?:auth|login|basic_?auth|credentials|creds)[\"']?[ \t]*[=:][ \t]*[(\[{][ \t]*[\"'][^\"'\s]{1,60}[\"'],[ \t]*[\"']([^\"'\s]{7,100})[\"']",
         is_called_password,
     ),
-    SecretRule("a key in a call", r"(?i)" + _SIGNER + r"\w{0,16}\(\s{0,20}" + _ARGUMENT + _STRING, is_called_secret),
+    SecretRule("a key in a call", r"(?i)" + _SIGNER + r"[\w.]{0,16}\(\s{0,20}" + _ARGUMENT + _STRING, is_called_secret),
     SecretRule(
         "a key in a call",
         r"(?i)(?:cookie_?(?:parser|store|session)|hmac\.new|fernet|secretbox|cookiestore)\w{0,10}\([ \t]*" + _STRING,
         is_called_secret,
+    ),
+    SecretRule(
+        "a password in a call",
+        r"(?i)(?:\b|_|\.|>)(?:auth|authenticate|pass_|unlock|unprotect)[ \t]?\([ \t]*" + _STRING + r"[ \t]*\)",
+        is_called_secret,
+    ),
+    SecretRule("a password in a call", r"(?i)connect\w{0,8}[ \t]?\(\s{0,20}" + _ARGUMENT + _STRING, is_called_secret),
+    SecretRule(
+        "a key in a call",
+        r"(?i)(?:(?:client|api|provider)\w{0,12}(?:[ \t]?\(|[ \t]:\w+,|[ \t]?=[^\n;]{0,60}?\()|\bnew[ \t]\w+\()\s{0,20}(?:"
+        + _ARGUMENT
+        + "){1,2}?"
+        + r"[\"'`]([^\s\"'`]{24,100})[\"'`]",
+    ),
+    SecretRule(
+        "a password in a call",
+        r"(?i)\b(?:open|connect)[ \t]+\"[^\"\n]{1,120}\",[ \t]*\"[^\"\n]{1,60}\",[ \t]*\"([^\s\"]{6,100})\"",
+        is_called_password,
     ),
     SecretRule(
         "a private key",
@@ -69,7 +87,7 @@ _CALLS: tuple[SecretRule, ...] = (
 _COMMANDS: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a command",
-        r"(?i)(?:^|[\s\"'])(?:-u|-user(?:name)?|--user(?:name)?|--login|-D|-l)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?[^\s\"']{1,60}"
+        r"(?i)(?:^|[\s\"'])(?:-u|-user(?:name)?|--user(?:name)?|--login|-D|-l|user|login)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?[^\s\"']{1,60}"
         + _REST_OF_LINE
         + r"[ \t\"'](?-i:-[pPwW]|-pw|-pass|-passwd)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?"
         + _VALUE,
@@ -97,7 +115,7 @@ _COMMANDS: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a command",
-        r"(?i)\b(?:add_user|change_password|adduser|net[ \t]+user|user:|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+|chap|ppp)[ \t]*[\"']?[\w.@\\-]{1,60}[\"']?[ \t]+[\"']?"
+        r"(?i)\b(?:add_user|change_password|adduser|user[ \t]+(?:create|add)|radtest|net[ \t]+user|user:|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+|chap|ppp)[ \t]*[\"']?[\w.@\\-]{1,60}[\"']?[ \t]+[\"']?"
         r"([^\s\"'`;|<>]{6,100})",
         is_called_password,
         paths=_SCRIPT,
@@ -111,9 +129,15 @@ _COMMANDS: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a command",
         r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"'][^\"'\n]{0,8}[\"'][ \t]+)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|:]{6,100})[\"']?[ \t]*\|"
-        r"[^\n]{0,120}?(?:[ \t]-S\b|stdin|\bchpasswd|\bpasswd|passphrase|cryptsetup|kinit|[ \t]login|vncpasswd|[ \t]-pass|gpg|htpasswd|smbpasswd)",
+        r"[^\n]{0,120}?(?:[ \t]-S\b|stdin|\bchpasswd|\bpasswd|passphrase|cryptsetup|kinit|[ \t]login|vncpasswd|[ \t]-pass|gpg|htpasswd|smbpasswd|\bsecret)",
         is_called_password,
         paths=_SCRIPT,
+    ),
+    SecretRule(
+        "a secret in a command",
+        r"(?i)(?:password|secret|token|securestring)[^\n]{0,80}?[ \t]--(?:value|secret-string|data|text|string|body|literal)[ =][\"']?"
+        + _VALUE,
+        is_called_secret,
     ),
     # `--set auth.rootPassword=...`, `--from-literal=password=...`, `-Ddb.password=...`, `password=...` of any command.
     SecretRule(
@@ -127,7 +151,7 @@ _COMMANDS: tuple[SecretRule, ...] = (
 _OPTIONS: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a command",
-        r"(?i)(?:^|[\s\"'`=,(])(?:--?|/)(?:[\w.-]{1,40}[_.-])?(?:password|passwd|passphrase|pass|pwd|storepass|keypass|[a-z]{1,8}password|[a-z]{1,8}pass)\d?"
+        r"(?i)(?:^|[\s\"'`=,(])(?:--?|/)(?:[\w.-]{1,40}[_.-])?(?:password|passwd|passphrase|pass|pwd|rp|storepass|keypass|[a-z]{1,8}password|[a-z]{1,8}pass)\d?"
         + _GAP
         + r"(?:pass:)?"
         + _VALUE,
@@ -159,19 +183,19 @@ LOGINS = (
         + "|"
         + _OPEN
         + r")[ \t]?\(|\b(?:auth|login|basic_?auth|credentials|creds)[\"']?[ \t]*[=:][ \t]*[(\[{]"
-        r"|" + _SIGNER + r"\w{0,16}\(|cookie_?(?:parser|store|session)|hmac\.new|fernet|secretbox|cookiestore"
-        r"|0x[0-9a-f]{60}|(?:account|private[_-]?key|wallet|signer|from_?key|secret)[^\n]{0,40}[0-9a-f]{64}|assw(?:or)?d[^\n]{0,80}\n?[^\n]{0,40}send",
+        r"|" + _SIGNER + r"[\w.]{0,16}\(|cookie_?(?:parser|store|session)|hmac\.new|fernet|secretbox|cookiestore"
+        r"|0x[0-9a-f]{60}|(?:client|api|provider)\w{0,12}[ \t]?[(:=]|\bnew[ \t]\w+\([\"']|pass_|unlock|unprotect|\b(?:open|connect)[ \t]+\"|(?:account|private[_-]?key|wallet|signer|from_?key|secret)[^\n]{0,40}[0-9a-f]{64}|assw(?:or)?d[^\n]{0,80}\n?[^\n]{0,40}send",
         _CALLS,
     ),
     Family(
         r"(?i)[ \t\"'](?:-u|--?user|--login|-D)|\buser[ =:]|\b(?:zip|unzip|7z[azr]?|rar|sshpass|redis-cli|openssl|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp|isql|mongo\w*"
         r"|cqlsh|influx|x?freerdp|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|keytool|jarsigner|htpasswd|qpdf|rclone|curl|https?|wget|xh)[ \t]"
-        r"|add_?user|change_password|/(?:p|pw|pass|password|rp):|\b(?:echo|printf)[ \t]+[^\n|]*\||(?:pass|pwd|secret|token|key)\w{0,12}=",
+        r"|--(?:value|secret-string|data|text|string|body|literal)[ =]|add_?user|user[ \t]+(?:create|add)|radtest|change_password|/(?:p|pw|pass|password|rp):|\b(?:echo|printf)[ \t]+[^\n|]*\||(?:pass|pwd|secret|token|key)\w{0,12}=",
         _COMMANDS,
         paths=_SCRIPT,
     ),
     Family(
-        r"(?i)(?:-|/)[\w.-]{0,40}(?:pass|pwd|token|secret|key|body)[\w]{0,6}(?:[ \t=:\"']|$)|securestring|user-secrets",
+        r"(?i)(?:-|/)[\w.-]{0,40}(?:pass|pwd|rp|token|secret|key|body|value|string|data|text|literal)[\w]{0,6}(?:[ \t=:\"']|$)|securestring|user-secrets",
         _OPTIONS,
     ),
 )

@@ -35,10 +35,10 @@ _ALGORITHM = re.compile(
     r"|ed25519|secp\d|p-?256|rsa|hmac|blake2|crc32|latin|iso|rfc\d)[\w/+:-]{0,16}"
 )
 _REFERENCE = re.compile(
-    r"(?i)^[$%]\w|^[!&*]\w+$|\$[({]|\{\{|\{\w*\}|<[^>]*>|://|^(?:\.{0,2}|~)/|^[\w.+-]+@[\w-]+\.[\w.]+$|::|->|=>|\w\(\w*[)\"'.]|\(\)|\w\[\w*\]"
+    r"(?i)^[$%]\w|^[,;)\]}|]|^[!&*]\w+$|\$[({]|\{\{|\{\w*\}|<[^>]*>|://|^(?:\.{0,2}|~)/|^[\w.+-]+@[\w-]+\.[\w.]+$|::|->|=>|\w\(\w*[)\"'.]|\(\)|\w\[\w*\]"
     r"|\w\.\w+\(|\.(?:json|ya?ml|xml|txt|pem|crt|cer|key|p12|jks|py|jsx?|tsx?|rb|go|java|html?|css|php|sh|conf|cfg|env|png|svg"
     r"|md|com|net|org|io|local|internal)$|\benv[.(\[:]|process\.|\bsecrets?[./:]|vault[.:/]|\barn:|op://|file:|enc\[|\*{3}|(?:^|[:/@ ])%[sdr]\b|^\(|\)$"
-    r"|\\[nrtx]|^#\{|\[\[|^--|^[A-Za-z_]+=[\w\"'$]"
+    r"|\\[nrtx]|^#\{|\[\[|^--|(?-i:^[a-z_]+=[\w\"'$])"
 )
 _VERSION = re.compile(
     r"[\^~>=v]*\d+(?:[._:-]\d+)+(?:[-+._]?[A-Za-z]{1,8}[._-]?\d{0,4})?|v?\d+[A-Za-z]{0,3}|\d[\d.,:_ -]*(?:px|em|ms|s|m|h|d|[KMG]i?B?)"
