@@ -14,7 +14,21 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.secret_samples import ALNUM, BASE64, DIGITS, HEX, LOWER, UPPER, URLSAFE, Sample, mixed, run, signed, uuid
+from tests.secret_samples import (
+    ALNUM,
+    BASE64,
+    DIGITS,
+    HEX,
+    LOWER,
+    UPPER,
+    URLSAFE,
+    Sample,
+    Value,
+    mixed,
+    run,
+    signed,
+    uuid,
+)
 
 SETS = ("first", "later")
 BARE, QUOTED, IN_URL, IN_XML = "!*-_+=.~%@^", "!@#%^&*-_+=.~?:", "-_.~!*", "!@#%^*-_+=.~?:"
@@ -77,6 +91,9 @@ def from_pattern(pattern: str, rng: random.Random) -> str:
     return re.sub(r"\{([a-zA-Z]):(\d+)\}", lambda found: run(rng, ALPHABETS[found[1]], int(found[2])), pattern)
 
 
+_MAKERS: dict[str, Value] = {"token": token, "jwt": signed, "url43": lambda rng: run(rng, URLSAFE, 43)}
+
+
 def value(kind: str, rng: random.Random) -> tuple[str, tuple[str, ...]]:
     """A secret, and its parts of which none may stay."""
     name, _, patterns = kind.partition(":")
@@ -95,7 +112,7 @@ def value(kind: str, rng: random.Random) -> tuple[str, tuple[str, ...]]:
     elif name == "base64":
         made = rng.choice([base64.b64encode(password(rng, BARE).encode()).decode(), run(rng, BASE64, 43) + "="])
     else:
-        made = {"token": token, "jwt": signed, "url43": lambda r: run(r, URLSAFE, 43)}[name](rng)
+        made = _MAKERS[name](rng)
     most = max(5, len(made) * 3 // 5)
     return made, (made[:most], made[-most:])
 
@@ -122,5 +139,3 @@ def place_samples(which: str, kind: str, count: int, seed: int = 1) -> Iterator[
         for mark, choices in (("%U", USERS), ("%H", HOSTS), ("%D", NAMES)):
             text = text.replace(mark, rng.choice(choices))
         yield Sample(kind, path, path, text.replace("@@", secret), fragments)
-
-

@@ -26,6 +26,7 @@ _WORDY = 0.68
 _PLACEHOLDER = re.compile(
     r"(?i)example|sample|placeholder|change_?me|your[_\-]|dummy|fake|redacted|xxxx|test|insert|replace|foobar|lorem"
     r"|abcdef|123456|qwerty|deadbeef|(.)\1{5}"
+    r"|correct[-_ ]?horse[-_ ]?battery"
     # The example tokens of RFC 6749, and the user in RFC 7617.
     r"|2YotnFZFEjr1zCsicMWpAA|tGzv3JOkF0XG5Qx2TlKWIA|SplxlOBeZQQYbYS6WxSbIA|QWxhZGRpbjpvcGVu"
     # The signature of the sample token on jwt.io, which many tutorials copy.

@@ -13,7 +13,9 @@ from sidecar.parts.secrets.rule import Family, SecretRule
 
 # Calls whose second argument is a password, and calls that have one as a later argument.
 _LOGIN = (
-    r"(?:log_?(?:in|on)|sign_?in|auth|authenticat(?:e|ion)|authorize|basic(?:_?auth\w*|credentials)?|plain_?auth|\w{0,20}credentials?|pscredential|\w{0,12}bind\w{0,3}|\w{0,12}entry|\w{0,16}(?:password|passwd|_pw)\w{0,6}|imap_open"
+    r"(?:log_?(?:in|on)|sign_?in|auth|authenticat(?:e|ion)|authorize|basic(?:_?auth\w*|credentials)?|plain_?auth"
+    r"|\w{0,20}credentials?|pscredential|\w{0,12}bind\w{0,3}|\w{0,12}entry|\w{0,16}(?:password|passwd|_pw)\w{0,6}"
+    r"|imap_open"
     r"|(?:create|add|new)_?(?:account|user|login)|(?:wifi|wlan|wi_?fi)\w{0,6}(?:\.|->)(?:begin|connect))"
 )
 _OPEN = r"(?:connect|get_?connection|connection|mysqli|mysqli_connect|pdo|dial|database|\w{0,12}_connect)"
@@ -22,7 +24,8 @@ _STRING = r"(?:\w{1,2}|\[\]byte\()?[\"'`]([^\s\"'`]{7,100})[\"'`]"
 _SIGNER = r"(?:jwt|jws|jwe|jose|hmac|aes|des|cipher|rc4|blowfish|encrypt|decrypt|sign|verify|signer)"
 
 _SCRIPT = re.compile(
-    r"(?i)\.(?:sh|bash|zsh|fish|ksh|csh|ya?ml|mk|toml|bat|cmd|ps1|psm1|json|service|exp|groovy|gradle|txt|md|rst|tf|cfg|conf|spec|just|nu)$"
+    r"(?i)\.(?:sh|bash|zsh|fish|ksh|csh|ya?ml|mk|toml|bat|cmd|ps1|psm1|json|service|exp|groovy|gradle|txt|md|rst|tf"
+    r"|cfg|conf|spec|just|nu)$"
     r"|\.(?:py|js|ts|rb|php|pl)$|(?:^|/)[^.]+$|(?:docker|make|jenkins|proc|vagrant)file[^/]*$"
 )
 # Options between `[ -]-name` and its value: a space, `=`, or the next string of a list.
@@ -46,7 +49,8 @@ _CALLS: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a call",
-        r"(?i)\b(?:auth|login|basic_?auth|credentials|creds)[\"']?[ \t]*[=:][ \t]*[(\[{][ \t]*[\"'][^\"'\s]{1,60}[\"'],[ \t]*[\"']([^\"'\s]{7,100})[\"']",
+        r"(?i)\b(?:auth|login|basic_?auth|credentials"
+        r"|creds)[\"']?[ \t]*[=:][ \t]*[(\[{][ \t]*[\"'][^\"'\s]{1,60}[\"'],[ \t]*[\"']([^\"'\s]{7,100})[\"']",
         is_called_password,
     ),
     SecretRule("a key in a call", r"(?i)" + _SIGNER + r"[\w.]{0,16}\(\s{0,20}" + _ARGUMENT + _STRING, is_called_secret),
@@ -63,23 +67,12 @@ _CALLS: tuple[SecretRule, ...] = (
     SecretRule("a password in a call", r"(?i)connect\w{0,8}[ \t]?\(\s{0,20}" + _ARGUMENT + _STRING, is_called_secret),
     SecretRule(
         "a key in a call",
-        r"(?i)(?:(?:client|api|provider)\w{0,12}(?:[ \t]?\(|[ \t]:\w+,|[ \t]?=[^\n;]{0,60}?\()|\bnew[ \t]\w+\()\s{0,20}(?:"
-        + _ARGUMENT
-        + "){1,2}?"
-        + r"[\"'`]([^\s\"'`]{24,100})[\"'`]",
+        r"(?i)(?:(?:client|api|provider)\w{0,12}(?:[ \t]?\(|[ \t]:\w+,|[ \t]?=[^\n;]{0,60}?\()"
+        r"|\bnew[ \t]\w+\()\s{0,20}(?:" + _ARGUMENT + "){1,2}?" + r"[\"'`]([^\s\"'`]{24,100})[\"'`]",
     ),
     SecretRule(
         "a password in a call",
         r"(?i)\b(?:open|connect)[ \t]+\"[^\"\n]{1,120}\",[ \t]*\"[^\"\n]{1,60}\",[ \t]*\"([^\s\"]{6,100})\"",
-        is_called_password,
-    ),
-    SecretRule(
-        "a private key",
-        r"(?i)(?:accounts?|private[_-]?key|wallet|signer|from_?key|secret)[^\n]{0,40}?[\"'\s](?:0x)?([0-9a-f]{64})\b",
-    ),
-    SecretRule(
-        "a password in an answer",
-        r"(?i)assw(?:or)?d[^\n]{0,40}\n?[^\n]{0,40}?\bsend(?:_?line|ln)?(?:[ \t]+-?-?|\()[ \t]*[\"']([^\s\"'\\]{6,100})(?:\\[rn])*[\"']",
         is_called_password,
     ),
 )
@@ -87,7 +80,8 @@ _CALLS: tuple[SecretRule, ...] = (
 _COMMANDS: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a command",
-        r"(?i)(?:^|[\s\"'])(?:-u|-user(?:name)?|--user(?:name)?|--login|-D|-l|user|login)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?[^\s\"']{1,60}"
+        r"(?i)(?:^|[\s\"'])(?:-u|-user(?:name)?|--user(?:name)?|--login|-D|-l|user|login)(?:[ \t=]"
+        r"|[\"'],[ \t]?[\"'])?[\"']?[^\s\"']{1,60}"
         + _REST_OF_LINE
         + r"[ \t\"'](?-i:-[pPwW]|-pw|-pass|-passwd)(?:[ \t=]|[\"'],[ \t]?[\"'])?[\"']?"
         + _VALUE,
@@ -96,8 +90,10 @@ _COMMANDS: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a command",
-        r"(?i)\b(?:zip|unzip|7z[azr]?|rar|unrar|sshpass|redis-cli|openssl|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp|isql|mongo\w*|cqlsh|influx|x?freerdp"
-        r"|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|winexe|keytool|jarsigner|ncftp\w*|htpasswd|pdftk|qpdf|cadaver|vncviewer|rclone|restic)\b"
+        r"(?i)\b(?:zip|unzip|7z[azr]?|rar|unrar|sshpass|redis-cli|openssl|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp"
+        r"|isql|mongo\w*|cqlsh|influx|x?freerdp"
+        r"|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|winexe|keytool|jarsigner|ncftp\w*|htpasswd|pdftk|qpdf"
+        r"|cadaver|vncviewer|rclone|restic)\b"
         + _REST_OF_LINE
         + r"[ \t](?:(?-i:-[pP])[ \t=]?|(?-i:-[akwcA]|-pw|-pass(?:in|out|word)?)[ \t=])[\"']?(?:pass:)?"
         + _VALUE,
@@ -115,7 +111,8 @@ _COMMANDS: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a command",
-        r"(?i)\b(?:add_user|change_password|adduser|user[ \t]+(?:create|add)|radtest|net[ \t]+user|user:|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+|chap|ppp)[ \t]*[\"']?[\w.@\\-]{1,60}[\"']?[ \t]+[\"']?"
+        r"(?i)\b(?:add_user|change_password|adduser|user[ \t]+(?:create|add)|radtest|net[ \t]+user|user:"
+        r"|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+|chap|ppp)[ \t]*[\"']?[\w.@\\-]{1,60}[\"']?[ \t]+[\"']?"
         r"([^\s\"'`;|<>]{6,100})",
         is_called_password,
         paths=_SCRIPT,
@@ -128,15 +125,18 @@ _COMMANDS: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a command",
-        r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"'][^\"'\n]{0,8}[\"'][ \t]+)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|:]{6,100})[\"']?[ \t]*\|"
-        r"[^\n]{0,120}?(?:[ \t]-S\b|stdin|\bchpasswd|\bpasswd|passphrase|cryptsetup|kinit|[ \t]login|vncpasswd|[ \t]-pass|gpg|htpasswd|smbpasswd|\bsecret)",
+        r"\b(?:echo"
+        r"|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"'][^\"'\n]{0,8}[\"'][ \t]+)?[\"']?(?:[\w.-]{1,40}:)?"
+        r"([^\s\"'|:]{6,100})[\"']?[ \t]*\|"
+        r"[^\n]{0,120}?(?:[ \t]-S\b|stdin|\bchpasswd|\bpasswd|passphrase|cryptsetup|kinit|[ \t]login|vncpasswd"
+        r"|[ \t]-pass|gpg|htpasswd|smbpasswd|\bsecret)",
         is_called_password,
         paths=_SCRIPT,
     ),
     SecretRule(
         "a secret in a command",
-        r"(?i)(?:password|secret|token|securestring)[^\n]{0,80}?[ \t]--(?:value|secret-string|data|text|string|body|literal)[ =][\"']?"
-        + _VALUE,
+        r"(?i)(?:password|secret|token|securestring)[^\n]{0,80}?[ \t]--(?:value|secret-string|data|text|string|body"
+        r"|literal)[ =][\"']?" + _VALUE,
         is_called_secret,
     ),
     # `--set auth.rootPassword=...`, `--from-literal=password=...`, `-Ddb.password=...`, `password=...` of any command.
@@ -151,17 +151,14 @@ _COMMANDS: tuple[SecretRule, ...] = (
 _OPTIONS: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a command",
-        r"(?i)(?:^|[\s\"'`=,(])(?:--?|/)(?:[\w.-]{1,40}[_.-])?(?:password|passwd|passphrase|pass|pwd|rp|storepass|keypass|[a-z]{1,8}password|[a-z]{1,8}pass)\d?"
-        + _GAP
-        + r"(?:pass:)?"
-        + _VALUE,
+        r"(?i)(?:^|[\s\"'`=,(])(?:--?|/)(?:[\w.-]{1,40}[_.-])?(?:password|passwd|passphrase|pass|pwd|rp|storepass"
+        r"|keypass|[a-z]{1,8}password|[a-z]{1,8}pass)\d?" + _GAP + r"(?:pass:)?" + _VALUE,
         is_called_password,
     ),
     SecretRule(
         "a secret in a command",
-        r"(?i)(?:^|[\s\"'`=,(])--(?:[\w.-]{1,40}[_.-])?(?:token|secret|api-?key|secret-key|access-key|auth-key|private-key|body)"
-        + _GAP
-        + _VALUE,
+        r"(?i)(?:^|[\s\"'`=,(])--(?:[\w.-]{1,40}[_.-])?(?:token|secret|api-?key|secret-key|access-key|auth-key"
+        r"|private-key|body)" + _GAP + _VALUE,
         is_called_secret,
     ),
     SecretRule(
@@ -178,24 +175,30 @@ _OPTIONS: tuple[SecretRule, ...] = (
 
 LOGINS = (
     Family(
-        r"(?i)(?:"
-        + _LOGIN
-        + "|"
-        + _OPEN
-        + r")[ \t]?\(|\b(?:auth|login|basic_?auth|credentials|creds)[\"']?[ \t]*[=:][ \t]*[(\[{]"
-        r"|" + _SIGNER + r"[\w.]{0,16}\(|cookie_?(?:parser|store|session)|hmac\.new|fernet|secretbox|cookiestore"
-        r"|0x[0-9a-f]{60}|(?:client|api|provider)\w{0,12}[ \t]?[(:=]|\bnew[ \t]\w+\([\"']|pass_|unlock|unprotect|\b(?:open|connect)[ \t]+\"|(?:account|private[_-]?key|wallet|signer|from_?key|secret)[^\n]{0,40}[0-9a-f]{64}|assw(?:or)?d[^\n]{0,80}\n?[^\n]{0,40}send",
+        r"(?i)(?:log_?(?:in|on)|sign_?in|auth\w{0,12}|basic\w{0,12}|credentials?|bind\w{0,3}|entry|passw\w{0,10}"
+        r"|_pw\w{0,6}|pass_|unlock|unprotect|account"
+        r"|user|connect\w{0,10}|mysqli|pdo|dial|database|open|begin|provider|(?:client|api)\w{0,8}|(?:jw[tse]|jose"
+        r"|hmac|aes|des|cipher|rc4|blowfish|sign|verify)[\w.]{0,12}"
+        r"|crypt\w{0,6}|cookie\w{0,8}|fernet|secretbox)[ \t]?\(|\b(?:auth|login|basic_?auth|credentials"
+        r"|creds)[\"']?[ \t]*[=:][ \t]*[(\[{]"
+        r"|(?:client|api)\w{0,8}[ \t]?=[^\n;=]{1,60}\([\"']|provider[ \t]:|\bnew[ \t]\w+\([\"']|\b(?:open"
+        r"|connect)[ \t]+\"",
         _CALLS,
     ),
     Family(
-        r"(?i)[ \t\"'](?:-u|--?user|--login|-D)|\buser[ =:]|\b(?:zip|unzip|7z[azr]?|rar|sshpass|redis-cli|openssl|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp|isql|mongo\w*"
-        r"|cqlsh|influx|x?freerdp|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|keytool|jarsigner|htpasswd|qpdf|rclone|curl|https?|wget|xh)[ \t]"
-        r"|--(?:value|secret-string|data|text|string|body|literal)[ =]|add_?user|user[ \t]+(?:create|add)|radtest|change_password|/(?:p|pw|pass|password|rp):|\b(?:echo|printf)[ \t]+[^\n|]*\||(?:pass|pwd|secret|token|key)\w{0,12}=",
+        r"(?i)[ \t\"'](?:-u|--?user|--login|-D)|\buser[ =:]|\b(?:zip|unzip|7z[azr]?|rar|sshpass|redis-cli|openssl"
+        r"|mysql\w*|mariadb\w*|ldap\w+|sqlcmd|bcp|isql|mongo\w*"
+        r"|cqlsh|influx|x?freerdp|rdesktop|ipmitool|snmp\w+|plink|pscp|psexec|keytool|jarsigner|htpasswd|qpdf"
+        r"|rclone|curl|https?|wget|xh)[ \t]"
+        r"|--(?:value|secret-string|data|text|string|body|literal)[ =]|add_?user|user[ \t]+(?:create|add)|radtest"
+        r"|change_password|/(?:p|pw|pass|password|rp):|\b(?:echo|printf)[ \t]+[^\n|]*\||(?:pass|pwd|secret|token"
+        r"|key)\w{0,12}=",
         _COMMANDS,
         paths=_SCRIPT,
     ),
     Family(
-        r"(?i)(?:-|/)[\w.-]{0,40}(?:pass|pwd|rp|token|secret|key|body|value|string|data|text|literal)[\w]{0,6}(?:[ \t=:\"']|$)|securestring|user-secrets",
+        r"(?i)(?:-|/)[\w.-]{0,40}(?:pass|pwd|rp|token|secret|key|body|value|string|data|text"
+        r"|literal)[\w]{0,6}(?:[ \t=:\"']|$)|securestring|user-secrets",
         _OPTIONS,
     ),
 )

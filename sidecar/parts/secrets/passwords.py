@@ -15,33 +15,40 @@ from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random, s
 
 # Words that people write in place of a password; a single word usually is one.
 _EXPLAINING = re.compile(
-    r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin|root|login"
+    r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin"
+    r"|root|login"
     r"|guest|default|api[_-]?key|oauth2?|x-oauth-basic|postgres|mysql|docker|git|hello|world|foo|bar|baz|none|null)"
     r"(?:[_-]?(?:pass(?:word)?|here|value|token|key))?[\d!_-]{0,4}|[a-z_]+|\d+|:.*"
 )
 # A value that consists of such words describes a secret, a field or its kind: `currentPassword1`, `admin_user_2`.
 _DESCRIBING = frozenset(
-    "a access account admin api app apps auth basic bearer button change client code confirm confirmation cookie cred"
-    " credential credentials current custom data db default demo docker error field fields file foo bar baz form from"
-    " group guest hash header hello host hook id in input is item key keys label length link login max me message method"
-    " min mode model module my mysql name new no none not null number oauth old param pass passphrase passwd password"
-    " passwords path plain postgres prefix private property provider public pw pwd refresh repeat request required reset"
-    " result root rule salt sample scheme secret secrets service session set setting some sso state step store string"
-    " stub suffix system test text the title to token tokens type unset update url user username users v validation"
-    " value values variable version view with world your".split()
+    "a access account admin api app apps auth basic bearer button change client code confirm confirmation"
+    " cookie cred credential credentials current custom data db default demo docker error field fields"
+    " file foo bar baz form from group guest hash header hello host hook id in input is item key keys"
+    " label length link login max me message method min mode model module my mysql name new no none not"
+    " null number oauth old param pass passphrase passwd password passwords path plain postgres prefix"
+    " private property provider public pw pwd refresh repeat request required reset result root rule salt"
+    " sample scheme secret secrets service session set setting some sso state step store string stub"
+    " suffix system test text the title to token tokens type unset update url user username users v"
+    " validation value values variable version view with world your".split()
 )
 _ALGORITHM = re.compile(
-    r"(?i)(?:[a-z]{1,8}[-_:/]){0,3}(?:sha-?\d|md[245]|aes|hs256|rs256|es256|base(?:16|32|58|64)|utf-?\d|pbkdf2|bcrypt|scrypt|argon2|oauth2|x509|x25519"
+    r"(?i)(?:[a-z]{1,8}[-_.:/]){0,3}(?:s{0,2}sha-?\d|s?md[245]|aes|hs256|rs256|es256|base(?:16|32|58|64)|utf-?\d"
+    r"|pbkdf2|bcrypt|scrypt|argon2|oauth2|x509|x25519"
     r"|ed25519|secp\d|p-?256|rsa|hmac|blake2|crc32|latin|iso|rfc\d)[\w/+:-]{0,16}"
 )
 _REFERENCE = re.compile(
-    r"(?i)^[$%]\w|^[,;)\]}|]|^[!&*]\w+$|\$[({]|\{\{|\{\w*\}|<[^>]*>|://|^(?:\.{0,2}|~)/|^[\w.+-]+@[\w-]+\.[\w.]+$|::|->|=>|\w\(\w*[)\"'.]|\(\)|\w\[\w*\]"
-    r"|\w\.\w+\(|\.(?:json|ya?ml|xml|txt|pem|crt|cer|key|p12|jks|py|jsx?|tsx?|rb|go|java|html?|css|php|sh|conf|cfg|env|png|svg"
-    r"|md|com|net|org|io|local|internal)$|\benv[.(\[:]|process\.|\bsecrets?[./:]|vault[.:/]|\barn:|op://|file:|enc\[|\*{3}|(?:^|[:/@ ])%[sdr]\b|^\(|\)$"
+    r"(?i)^[$%]\w|^[,;)\]}|]|^[!&*]\w+$|\$[({]|\{\{|\{\w*\}|<[^>]*>|://|^(?:\.{0,2}|~)/|^[\w.+-]+@[\w-]+\.[\w.]+$"
+    r"|::|->|=>|\w\(\w*[)\"'.]|\(\)|\w\[\w*\]"
+    r"|\w\.\w+\(|\.(?:json|ya?ml|xml|txt|pem|crt|cer|key|p12|jks|py|jsx?|tsx?|rb|go|java|html?|css|php|sh|conf|cfg"
+    r"|env|png|svg"
+    r"|md|com|net|org|io|local|internal)$|\benv[.(\[:]|process\.|\bsecrets?[./:]|vault[.:/]|\barn:|op://|file:"
+    r"|enc\[|\*{3}|(?:^|[:/@ ])%[sdr]\b|^\(|\)$"
     r"|\\[nrtx]|^#\{|\[\[|^--|(?-i:^[a-z_]+=[\w\"'$])"
 )
 _VERSION = re.compile(
-    r"[\^~>=v]*\d+(?:[._:-]\d+)+(?:[-+._]?[A-Za-z]{1,8}[._-]?\d{0,4})?|v?\d+[A-Za-z]{0,3}|\d[\d.,:_ -]*(?:px|em|ms|s|m|h|d|[KMG]i?B?)"
+    r"[\^~>=v]*\d+(?:[._:-]\d+)+(?:[-+._]?[A-Za-z]{1,8}[._-]?\d{0,4})?|v?\d+[A-Za-z]{0,3}|\d[\d.,:_ -]*(?:px|em|ms"
+    r"|s|m|h|d|[KMG]i?B?)"
 )
 _LAST_DIGIT = re.compile(r"[A-Za-z]+(?:[_.:/-]+[A-Za-z]+)*[_.:/-]?\d|(?:[A-Za-z]+\d{0,2}[_.:/-]+)+[A-Za-z]+")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")

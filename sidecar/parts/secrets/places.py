@@ -118,7 +118,7 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a connection string",
         r"(?im)(?:^|[;&?\"'])[ \t]*(?:password|pwd|accountkey|sharedaccesskey)[ \t]*=[ \t]*"
-        r"([^;\s\"']{6,200})(?:;|[\"'\s]|$)",
+        r"([^;\s\"'(]{6,200})(?:;|[\"'\s]|$)",
         is_url_password,
     ),
     SecretRule(

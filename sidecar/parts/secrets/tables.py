@@ -9,18 +9,19 @@ from sidecar.parts.secrets.passwords import is_called_password
 
 _TABLE_FILE = re.compile(r"(?i)\.(?:csv|tsv|psv)$")
 _COLUMN = re.compile(r"(?i)(?:.*[ _.-])?(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|api[ _-]?key|psk)\d?")
-_INSERT = re.compile(r"(?i)\binsert\s+(?:\w+\s+)?into\s+[^\s(]{1,100}\s*\(([^()]{1,2000})\)\s*values\s*")
+_INSERT = re.compile(r"(?i)insert\s+into\s+[^\s(]{1,100}\s*\(([^()]{1,2000})\)\s*values\s*")
 _ROW = re.compile(r"\(((?:'(?:[^'\\]|\\.)*'|[^'()]|\([^()]*\))*)\)\s*(?:,\s*)?")
 _FIELD = re.compile(r"\s*(?:[NEB]?'((?:[^'\\]|\\.|'')*)'|((?:[^,'()]|\([^()]*\))*))\s*(?:,|$)")
 _MOST_ROWS = 1000
+_LONGEST_ROW = 4000
 
 
 def passwords_in_tables(path: str, text: str) -> Iterator[tuple[int, int]]:
     """Yields start and end of each password in a table."""
     if _TABLE_FILE.search(path):
         yield from _in_lines(text)
-    if "nsert" in text or "NSERT" in text:
-        yield from _in_statements(text)
+    for words in ("INSERT INTO", "insert into", "Insert Into"):
+        yield from _in_statements(text, words)
 
 
 def _in_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -41,14 +42,18 @@ def _in_lines(text: str) -> Iterator[tuple[int, int]]:
         at += len(line) + 1
 
 
-def _in_statements(text: str) -> Iterator[tuple[int, int]]:
-    for statement in _INSERT.finditer(text):
+def _in_statements(text: str, words: str) -> Iterator[tuple[int, int]]:
+    found = -1
+    while (found := text.find(words, found + 1)) >= 0:
+        statement = _INSERT.match(text, found)
+        if statement is None:
+            continue
         names = [name.strip(" \"'`[]\n\t") for name in statement[1].split(",")]
         columns = {number for number, name in enumerate(names) if _COLUMN.fullmatch(name)}
         if not columns:
             continue
         at, rows = statement.end(), 0
-        while rows < _MOST_ROWS and (row := _ROW.match(text, at)) is not None:
+        while rows < _MOST_ROWS and (row := _ROW.match(text, at, at + _LONGEST_ROW)) is not None:
             yield from _in_row(text, row.start(1), row.end(1), columns)
             at, rows = row.end(), rows + 1
 
