@@ -15,6 +15,7 @@ from sidecar.parts.secrets import MOST_MASKED, examine
 from sidecar.parts.secrets.names import secret_name
 from sidecar.parts.secrets.rules import Place, look_through, rules
 from tests.examples import examples
+from tests.secret_places import SETS, place_samples, places
 from tests.secret_samples import kinds, samples
 
 LETTERS = string.ascii_letters + string.digits
@@ -204,6 +205,16 @@ def test_of_every_kind_nearly_all_are_kept_from_the_index(kind: str) -> None:
     assert len(shown) <= 2, shown
 
 
+@pytest.mark.parametrize(("which", "kind"), [(which, kind) for which in SETS for kind in places(which)])
+def test_in_every_kind_of_place_nearly_all_are_kept_from_the_index(which: str, kind: str) -> None:
+    shown = []
+    for sample in place_samples(which, kind, examples(24)):
+        examined = examine(sample.path, sample.text)
+        if not examined.withheld and any(fragment in examined.text for fragment in sample.fragments):
+            shown.append(sample.text)
+    assert len(shown) <= 2, shown
+
+
 SECRET = "k8Jq2mZ" + "x9Lw4"
 
 
@@ -240,6 +251,39 @@ def test_a_password_is_hidden_wherever_people_leave_one(path: str, text: str) ->
 )
 def test_what_is_called_a_password_need_not_look_random(path: str, text: str) -> None:
     assert examine(path, text + "\n").masked == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/a.ts", "const passwordField = fields['currentPassword12'];"),
+        ("src/a.ts", "<input type='password' name='password12' class='input-md-12'>"),
+        ("src/a.py", "password = hash_password(raw, 'pbkdf2_sha256')"),
+        ("src/a.py", "connect(user=user12, password=password12)"),
+        ("src/a.py", "signal.connect('clicked', on_click_12)"),
+        ("src/a.go", 'hash := "d41d8cd98f00b204e9800998ecf8427e"'),
+        ("package-lock.json", '"integrity": "sha512-' + "q7Zk2mV9xT4w" * 7 + '=="'),
+        ("Cargo.lock", 'checksum = "' + hashlib.sha256(b"a").hexdigest() + '"'),
+        ("a.lock", 'commit = "' + hashlib.sha1(b"a").hexdigest() + '"'),
+        ("src/id.ts", "const id = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';"),
+        ("run.sh", "docker run -u 1000:1000 -p 8080:80 --name web3 nginx:1.25"),
+        ("run.sh", "mkdir -p build/out12 && rsync -au dir12/ dir13/"),
+        ("run.sh", "ssh -p 2222 deploy@10.0.0.1"),
+        ("Makefile", "# Pass NOCACHE=1 on the make line"),
+        ("ca.conf", "# Issuer: CN=Buypass Class 2 Root CA O=Buypass AS-983163327"),
+        ("dictionary", "ALIAS  SHA2-256-Password  Password.SHA2-256"),
+        ("raddb/mac2ip", "passwd mac2ip {"),
+        ("rfc", "draft-haverinen-pppext-eap-sim-12.txt"),
+        (
+            "secret.yaml",
+            "kind: Secret\ndata:\n  ca.crt: " + base64.b64encode(b"-----BEGIN CERTIFICATE-----\nM1a2b3").decode(),
+        ),
+        ("db/a.sql", "INSERT INTO rules (password_min, name) VALUES (12, 'rule_number_12');"),
+        ("a.csv", "name,hash\nfile12,d41d8cd98f00b204e9800998ecf8427e"),
+    ],
+)
+def test_ordinary_code_hashes_and_options_keep_their_text(path: str, text: str) -> None:
+    assert examine(path, text + "\n").text == text + "\n"
 
 
 # ---------------------------------------------------------------- masking
@@ -310,9 +354,9 @@ class Counting:
         self.regex = regex
         self.looked_at = 0
 
-    def search(self, raw: bytes, at: int) -> Any:
-        match = self.regex.search(raw, at)
-        self.looked_at += (match.end() if match else len(raw)) - at
+    def search(self, raw: bytes, at: int, end: int) -> Any:
+        match = self.regex.search(raw, at, end)
+        self.looked_at += (match.end() if match else end) - at
         return match
 
 
@@ -334,6 +378,10 @@ HOSTILE = [
     "// token " * 11_000,
     "<password>" * 9_000,
     "\U0001f511" * 90_000,
+    "INSERT INTO a (password) VALUES ('" * 3_000,
+    'connect("a", ' * 8_000,
+    "password 0 " * 9_000,
+    "a.b.c1-" * 14_000,
 ]
 
 

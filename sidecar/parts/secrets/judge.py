@@ -26,6 +26,7 @@ _WORDY = 0.68
 _PLACEHOLDER = re.compile(
     r"(?i)example|sample|placeholder|change_?me|your[_\-]|dummy|fake|redacted|xxxx|test|insert|replace|foobar|lorem"
     r"|abcdef|123456|qwerty|deadbeef|(.)\1{5}"
+    r"|correct[-_ ]?horse[-_ ]?battery"
     # The example tokens of RFC 6749, and the user in RFC 7617.
     r"|2YotnFZFEjr1zCsicMWpAA|tGzv3JOkF0XG5Qx2TlKWIA|SplxlOBeZQQYbYS6WxSbIA|QWxhZGRpbjpvcGVu"
     # The signature of the sample token on jwt.io, which many tutorials copy.
@@ -77,13 +78,13 @@ def looks_random(value: str) -> bool:
     if _UUID.fullmatch(value) or _HEX.fullmatch(value):
         return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     if _PATH_LIKE.search(value):
-        return bool(_BASE64.fullmatch(value)) and _share_of_word_pairs(value) < 0.5 and value.count("/") < 5
+        return bool(_BASE64.fullmatch(value)) and share_of_word_pairs(value) < 0.5 and value.count("/") < 5
     return _is_mixed(value)
 
 
 def _is_mixed(value: str) -> bool:
     """Returns the last test of `looks_random`, for a value that is not a UUID, a hexadecimal number or like a path."""
-    words, piece = _share_of_word_pairs(value), _mean_piece(value)
+    words, piece = share_of_word_pairs(value), _mean_piece(value)
     if not any(c.isalpha() for c in value):
         return False
     if not any(c.isdigit() for c in value):
@@ -104,7 +105,7 @@ def _mean_piece(value: str) -> float:
     return sum(map(len, pieces)) / len(pieces) if pieces else 0.0
 
 
-def _share_of_word_pairs(value: str) -> float:
+def share_of_word_pairs(value: str) -> float:
     """Returns the share (0 to 1) of letter pairs that are frequent in words; 0 if there are fewer than three pairs."""
     lowered = value.lower()
     pairs = [a + b for a, b in pairwise(lowered) if a.isalpha() and b.isalpha()]

@@ -2,6 +2,8 @@
 
 The expressions run on RE2, so no text can make one of them slow. The rules of a group are also joined into one
 expression, which shows whether any of them matches. Only the few texts that it matches are searched rule by rule.
+
+Rules about passwords have large expressions, so they see only the lines around the words that they need (`Family`).
 """
 
 from __future__ import annotations
@@ -10,16 +12,25 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import re2
 
-from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random
-from sidecar.parts.secrets.places import NO_SECRET_NAME, RULES, TEST_PATH, SecretRule
+from sidecar.parts.secrets.forms import FORMS
+from sidecar.parts.secrets.judge import entropy, looks_random
+from sidecar.parts.secrets.lines import KEYED, LINES
+from sidecar.parts.secrets.logins import LOGINS
+from sidecar.parts.secrets.places import RULES
+from sidecar.parts.secrets.rule import NO_SECRET_NAME, TEST_PATH, Family, SecretRule, is_form
+from sidecar.parts.secrets.tables import passwords_in_tables
 
 _DFA_BYTES = 64 << 20
+_GROUP = 8
+_BEFORE, _AFTER, _LINES_AFTER = 300, 700, 4
+"""How much of the text around a word a family's rules see, in characters and lines."""
+_DIGIT = re.compile(r"\d")
 _JUDGED = 2000
 _NAME_END = re.compile(r"[\w.-]*\Z")
 _WORD = re.compile(r"[A-Za-z0-9]")
@@ -35,6 +46,15 @@ class Finding:
     end: int
     name: str
     whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Nearby:
+    """A family with its compiled words and groups."""
+
+    words: Any
+    family: Family
+    groups: tuple[_Group, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +78,11 @@ class Place:
         self.raw = text.encode("latin-1", "replace")
         self.in_tests = bool(TEST_PATH.search(path))
 
+    @cached_property
+    def lowered(self) -> str:
+        """The text in lower case."""
+        return self.text.lower()
+
 
 def find(path: str, text: str) -> Iterator[Finding]:
     """Yields every secret in the text of a file, in no particular order. Several rules may find parts of the same
@@ -67,20 +92,72 @@ def find(path: str, text: str) -> Iterator[Finding]:
         if group.any.search(place.raw) is not None:
             for rule, regex in group.rules:
                 yield from look_through(rule, regex, place)
+    if place.in_tests:
+        return
+    for rule, regex in _keyed():
+        yield from look_through(rule, regex, place)
+    for nearby in _families():
+        yield from _look_nearby(nearby, place)
+    for start, end in passwords_in_tables(path, text):
+        yield Finding(start, end, "a password in a table", whole=False)
+
+
+def _look_nearby(nearby: _Nearby, place: Place) -> Iterator[Finding]:
+    """Yields what a family's rules find near its words."""
+    family = nearby.family
+    if family.paths is not None and not family.paths.search(place.path):
+        return
+    for start, end in _passages(nearby.words, place):
+        if _DIGIT.search(place.text, start, end) is None:
+            continue
+        for group in nearby.groups:
+            if group.any.search(place.raw, start, end) is not None:
+                for rule, regex in group.rules:
+                    yield from look_through(rule, regex, place, start, end)
+
+
+def _passages(words: Any, place: Place) -> Iterator[tuple[int, int]]:
+    """Yields start and end of the passages around the words; no two overlap."""
+    raw, begin, end = place.raw, 0, 0
+    at = 0
+    while (match := words.search(raw, at)) is not None:
+        at = max(match.end(), at + 1)
+        start = max(raw.rfind(b"\n", 0, match.start()) + 1, match.start() - _BEFORE)
+        if start > end:
+            if end:
+                yield begin, end
+            begin = start
+        end = max(end, _passage_end(raw, match.end()))
+    if end:
+        yield begin, end
+
+
+def _passage_end(raw: bytes, at: int) -> int:
+    """Returns the end of the passage after a word that ends at `at`."""
+    last, end = min(len(raw), at + _AFTER), at
+    for _ in range(_LINES_AFTER):
+        end = raw.find(b"\n", end, last)
+        if end < 0:
+            return last
+        end += 1
+    return end
 
 
 def rules() -> Iterator[tuple[SecretRule, Any]]:
     """Yields every rule with its compiled expression."""
-    for group in _groups():
+    for group in (*_groups(), *(group for nearby in _families() for group in nearby.groups)):
         yield from group.rules
+    yield from _keyed()
 
 
-def look_through(rule: SecretRule, regex: Any, place: Place) -> Iterator[Finding]:
-    """Yields the secrets that one rule finds. Reads each character a few times at most."""
+def look_through(
+    rule: SecretRule, regex: Any, place: Place, begin: int = 0, stop: int | None = None
+) -> Iterator[Finding]:
+    """Yields the secrets that one rule finds between two positions. Reads each character a few times at most."""
     if not _applies(rule, place):
         return
-    at = 0
-    while (match := regex.search(place.raw, at)) is not None:
+    at, stop = begin, len(place.raw) if stop is None else stop
+    while at <= stop and (match := regex.search(place.raw, at, stop)) is not None:
         start, end = _span(match)
         if _is_secret(rule, place.text, match.start(), start, end):
             yield Finding(match.start() if rule.whole else start, end, rule.name, rule.whole)
@@ -94,7 +171,7 @@ def _applies(rule: SecretRule, place: Place) -> bool:
     """Whether the rule applies to this file, by its path and its keywords."""
     if (rule.made_up and place.in_tests) or (rule.paths is not None and not rule.paths.search(place.path)):
         return False
-    return not rule.keywords or any(keyword in place.text.lower() for keyword in rule.keywords)
+    return not rule.keywords or any(keyword in place.lowered for keyword in rule.keywords)
 
 
 def _span(match: Any) -> tuple[int, int]:
@@ -132,19 +209,43 @@ def _groups() -> tuple[_Group, ...]:
     formed = [rule for rule in published if rule.is_secret is not looks_random]
     assigned = [rule for rule in RULES if rule.made_up]
     placed = [rule for rule in RULES if not rule.made_up]
-    parts = (named, formed[::3], formed[1::3], formed[2::3], placed, assigned[::2], assigned[1::2])
+    parts = (named, formed[::3], formed[1::3], formed[2::3], placed, assigned[::2], assigned[1::2], list(FORMS))
     return tuple(_group(rules) for rules in parts)
+
+
+@lru_cache(maxsize=1)
+def _families() -> tuple[_Nearby, ...]:
+    """Returns the families of rules, compiled when the first file is searched."""
+    return tuple(
+        _Nearby(
+            re2.compile(family.words.encode(), _options()),
+            family,
+            tuple(_group(list(family.rules[at : at + _GROUP])) for at in range(0, len(family.rules), _GROUP)),
+        )
+        for family in (*LINES, *LOGINS)
+    )
+
+
+@lru_cache(maxsize=1)
+def _keyed() -> tuple[tuple[SecretRule, Any], ...]:
+    """Returns the rules that are only for texts with a certain word, compiled when the first file is searched."""
+    return _group(list(KEYED)).rules
 
 
 def _group(rules: list[SecretRule]) -> _Group:
     """Compiles rules as a group."""
+    options = _options()
+    each = tuple((rule, re2.compile(rule.regex.encode(), options)) for rule in rules)
+    options.never_capture = True
+    return _Group(re2.compile("|".join(f"(?:{rule.regex})" for rule in rules).encode(), options), each)
+
+
+def _options() -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _DFA_BYTES
     options.log_errors = False
-    each = tuple((rule, re2.compile(rule.regex.encode(), options)) for rule in rules)
-    options.never_capture = True
-    return _Group(re2.compile("|".join(f"(?:{rule.regex})" for rule in rules).encode(), options), each)
+    return options
 
 
 def _published() -> Iterator[SecretRule]:
@@ -154,13 +255,8 @@ def _published() -> Iterator[SecretRule]:
         yield SecretRule(
             f"a secret ({rule['id']})",
             rule["regex"],
-            is_secret=looks_random if rule.get("by_name") else _is_no_placeholder,
+            is_secret=looks_random if rule.get("by_name") else is_form,
             paths=re.compile(rule["path"]) if "path" in rule else None,
             keywords=tuple(rule["keywords"]),
             least_entropy=rule.get("entropy", 0.0),
         )
-
-
-def _is_no_placeholder(value: str) -> bool:
-    """Accepts a value in the rule's form unless it is a placeholder."""
-    return not is_placeholder(value)

@@ -1,0 +1,152 @@
+"""Judges whether a value is a password or a login, for places where one is expected.
+
+`judge` asks whether a value looks random. A password need not: here it is enough that the value is no placeholder, no
+reference, no code and no name of something.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from urllib.parse import unquote
+
+from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random, share_of_word_pairs
+
+# Words that people write in place of a password; a single word usually is one.
+_EXPLAINING = re.compile(
+    r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin"
+    r"|root|login"
+    r"|guest|default|api[_-]?key|oauth2?|x-oauth-basic|postgres|mysql|docker|git|hello|world|foo|bar|baz|none|null)"
+    r"(?:[_-]?(?:pass(?:word)?|here|value|token|key))?[\d!_-]{0,4}|[a-z_]+|\d+|:.*"
+)
+# A value that consists of such words describes a secret, a field or its kind: `currentPassword1`, `admin_user_2`.
+_DESCRIBING = frozenset(
+    "a access account admin api app apps auth basic bearer button change client code confirm confirmation"
+    " cookie cred credential credentials current custom data db default demo docker error field fields"
+    " file foo bar baz form from group guest hash header hello host hook id in input is item key keys"
+    " label length link login max me message method min mode model module my mysql name new no none not"
+    " null number oauth old param pass passphrase passwd password passwords path plain postgres prefix"
+    " private property provider public pw pwd refresh repeat request required reset result root rule salt"
+    " sample scheme secret secrets service session set setting some sso state step store string stub"
+    " suffix system test text the title to token tokens type unset update url user username users v"
+    " validation value values variable version view with world your".split()
+)
+_ALGORITHM = re.compile(
+    r"(?i)(?:[a-z]{1,8}[-_.:/]){0,3}(?:s{0,2}sha-?\d|s?md[245]|aes|hs256|rs256|es256|base(?:16|32|58|64)|utf-?\d"
+    r"|pbkdf2|bcrypt|scrypt|argon2|oauth2|x509|x25519"
+    r"|ed25519|secp\d|p-?256|rsa|hmac|blake2|crc32|latin|iso|rfc\d)[\w/+:-]{0,16}"
+)
+_REFERENCE = re.compile(
+    r"(?i)^[$%]\w|^[,;)\]}|]|^[!&*]\w+$|\$[({]|\{\{|\{\w*\}|<[^>]*>|://|^(?:\.{0,2}|~)/|^[\w.+-]+@[\w-]+\.[\w.]+$"
+    r"|::|->|=>|\w\(\w*[)\"'.]|\(\)|\w\[\w*\]"
+    r"|\w\.\w+\(|\.(?:json|ya?ml|xml|txt|pem|crt|cer|key|p12|jks|py|jsx?|tsx?|rb|go|java|html?|css|php|sh|conf|cfg"
+    r"|env|png|svg"
+    r"|md|com|net|org|io|local|internal)$|\benv[.(\[:]|process\.|\bsecrets?[./:]|vault[.:/]|\barn:|op://|file:"
+    r"|enc\[|\*{3}|(?:^|[:/@ ])%[sdr]\b|^\(|\)$"
+    r"|\\[nrtx]|^#\{|\[\[|^--|(?-i:^[a-z_]+=[\w\"'$])"
+)
+_VERSION = re.compile(
+    r"[\^~>=v]*\d+(?:[._:-]\d+)+(?:[-+._]?[A-Za-z]{1,8}[._-]?\d{0,4})?|v?\d+[A-Za-z]{0,3}|\d[\d.,:_ -]*(?:px|em|ms"
+    r"|s|m|h|d|[KMG]i?B?)"
+)
+_LAST_DIGIT = re.compile(r"[A-Za-z]+(?:[_.:/-]+[A-Za-z]+)*[_.:/-]?\d|(?:[A-Za-z]+\d{0,2}[_.:/-]+)+[A-Za-z]+")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_KEBAB = re.compile(r"[a-z]+(?:[_.:/-][a-z0-9]+)*")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_MARK = re.compile(r"[A-Za-z0-9][^\sA-Za-z0-9._:/-][A-Za-z0-9]")
+
+
+def is_login(value: str) -> bool:
+    """Whether a value is `user:password` in base64, as in headers and in the files of Docker and npm, with a likely
+    password.
+    """
+    try:
+        decoded = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except (Error, ValueError):
+        return looks_random(value)
+    user, colon, password = decoded.partition(":")
+    return is_password(password if colon else user)
+
+
+def is_password(value: str) -> bool:
+    """Whether a value may be a password. Less strict than `looks_random`, for places where a password is expected.
+
+    Ten characters with a letter and a digit are enough, unless they are a word with up to four digits at its end.
+    """
+    if is_placeholder(value) or len(value) < 8 or not re.search(r"[A-Za-z]", value) or not re.search(r"\d", value):
+        return False
+    return looks_random(value) or (len(value) >= 10 and not re.fullmatch(r"[A-Za-z_-]+\d{0,4}", value))
+
+
+def is_url_password(value: str) -> bool:
+    """Returns the same as `is_password`, for a value with percent-encoding."""
+    return is_password(unquote(value))
+
+
+def is_any_password(value: str) -> bool:
+    """Whether a value may be a password, less strict than `is_password`, for places where nothing else can stand: it
+    has at least six characters and is not a word that stands for a password.
+    """
+    plain = unquote(value)
+    return not is_placeholder(plain) and not _EXPLAINING.fullmatch(plain) and len(plain) >= 6
+
+
+def is_called_password(value: str) -> bool:
+    """Whether a value that is called a password, or stands where one is expected, is one.
+
+    Words and a number are enough (`winter-otter-42`), but not a word with one digit, and no words that describe a
+    password.
+    """
+    if not _is_literal(value):
+        return False
+    has_digit, has_letter = re.search(r"\d", value), re.search(r"[A-Za-z]", value)
+    if not has_letter:
+        return False
+    if not has_digit:
+        return len(_MARK.findall(value)) >= 2 and share_of_word_pairs(value) < 0.6
+    return not _LAST_DIGIT.fullmatch(value) or (len(value) >= 8 and share_of_word_pairs(value) < 0.5)
+
+
+def is_called_secret(value: str) -> bool:
+    """Returns the same as `is_called_password`, for what is called a secret, a key or a token. Names of such things
+    also have numbers (`db-creds-2`), so a value in small letters needs three digits or a random look."""
+    if not is_called_password(value) or len(value) < 8:
+        return False
+    if _KEBAB.fullmatch(value):
+        return looks_random(value) or bool(re.search(r"(?:^|[_.-])?\d{3,}$", value))
+    return True
+
+
+def is_encoded_password(value: str) -> bool:
+    """Whether base64 text may be a secret: text with a password in it, or bytes that are no text."""
+    try:
+        decoded = b64decode(value, validate=True)
+    except (Error, ValueError):
+        return False
+    try:
+        text = decoded.decode()
+    except ValueError:
+        return len(decoded) >= 16 and entropy(value) >= 3
+    if text.startswith("-----BEGIN") and "PRIVATE" not in text:
+        return False
+    return any(is_called_password(word) for word in re.split(r"[\s\"',;=]+|: ", text)[:50] if len(word) >= 6)
+
+
+def _is_literal(value: str) -> bool:
+    """Whether a value stands for itself, and does not describe or name something else."""
+    if is_placeholder(value) or _REFERENCE.search(value) or _VERSION.fullmatch(value) or _ALGORITHM.fullmatch(value):
+        return False
+    if "/" in value and not (len(value) >= 16 and share_of_word_pairs(value) < 0.6 and value.count("/") < 5):
+        return False
+    if _DOTTED.fullmatch(value) and not re.search(r"\d\d$", value):
+        return False
+    return not _describes(value)
+
+
+def _describes(value: str) -> bool:
+    """Whether all words of a value describe a secret, with no mark and at most three digits beside them."""
+    pieces = _PIECE.findall(value)
+    if not pieces or any(piece.lower() not in _DESCRIBING for piece in pieces):
+        return False
+    return len(re.findall(r"\d", value)) <= 4 and not _MARK.search(value) and value[-1] not in "!#$%^&*?"

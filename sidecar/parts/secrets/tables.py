@@ -1,0 +1,73 @@
+"""Finds passwords in tables: a column with such a name, in a file of comma-separated values or in an SQL statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sidecar.parts.secrets.passwords import is_called_password
+
+_TABLE_FILE = re.compile(r"(?i)\.(?:csv|tsv|psv)$")
+_COLUMN = re.compile(r"(?i)(?:.*[ _.-])?(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|api[ _-]?key|psk)\d?")
+_INSERT = re.compile(r"(?i)insert\s+into\s+[^\s(]{1,100}\s*\(([^()]{1,2000})\)\s*values\s*")
+_ROW = re.compile(r"\(((?:'(?:[^'\\]|\\.)*'|[^'()]|\([^()]*\))*)\)\s*(?:,\s*)?")
+_FIELD = re.compile(r"\s*(?:[NEB]?'((?:[^'\\]|\\.|'')*)'|((?:[^,'()]|\([^()]*\))*))\s*(?:,|$)")
+_MOST_ROWS = 1000
+_LONGEST_ROW = 4000
+
+
+def passwords_in_tables(path: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yields start and end of each password in a table."""
+    if _TABLE_FILE.search(path):
+        yield from _in_lines(text)
+    for words in ("INSERT INTO", "insert into", "Insert Into"):
+        yield from _in_statements(text, words)
+
+
+def _in_lines(text: str) -> Iterator[tuple[int, int]]:
+    head, _, _ = text.partition("\n")
+    sign = max(",\t;|", key=head.count)
+    columns = [number for number, name in enumerate(head.split(sign)) if _COLUMN.fullmatch(name.strip(" \"'\r"))]
+    if not columns:
+        return
+    at = len(head) + 1
+    for line in text[at:].split("\n")[:_MOST_ROWS]:
+        start = at
+        for number, field in enumerate(line.split(sign)):
+            value = field.strip(" \"'\r")
+            if number in columns and len(value) >= 6 and is_called_password(value):
+                begin = start + field.index(value)
+                yield begin, begin + len(value)
+            start += len(field) + 1
+        at += len(line) + 1
+
+
+def _in_statements(text: str, words: str) -> Iterator[tuple[int, int]]:
+    found = -1
+    while (found := text.find(words, found + 1)) >= 0:
+        statement = _INSERT.match(text, found)
+        if statement is None:
+            continue
+        names = [name.strip(" \"'`[]\n\t") for name in statement[1].split(",")]
+        columns = {number for number, name in enumerate(names) if _COLUMN.fullmatch(name)}
+        if not columns:
+            continue
+        at, rows = statement.end(), 0
+        while rows < _MOST_ROWS and (row := _ROW.match(text, at, at + _LONGEST_ROW)) is not None:
+            yield from _in_row(text, row.start(1), row.end(1), columns)
+            at, rows = row.end(), rows + 1
+
+
+def _in_row(text: str, at: int, end: int, columns: set[int]) -> Iterator[tuple[int, int]]:
+    number = 0
+    while at < end and (field := _FIELD.match(text, at, end)) is not None and field.end() > at:
+        value = field[1]
+        if (
+            number in columns
+            and value is not None
+            and len(value) >= 6
+            and " " not in value
+            and is_called_password(value)
+        ):
+            yield field.span(1)
+        at, number = field.end(), number + 1
