@@ -31,6 +31,7 @@ from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.parts.asking import asked_in, question_of
 from sidecar.parts.git_head import GitHead
+from sidecar.parts.paths import storable
 from sidecar.small_files import AT_ONCE
 
 Strategy: TypeAlias = Literal["files", "git"]
@@ -43,6 +44,11 @@ _MARK_STEP_S = 0.0002
 _MARKS = itertools.count()
 _EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
 _ATTEMPTS = 5
+_UNDECODABLE = "Unable to decode path"  # in the message of RustNotify
+_CALM_S = 60.0  # after so many seconds without a name that is not valid Unicode, the next one is no burden
+_NO_UNICODE = (
+    "The name of a folder that sidecar would have to watch is not valid Unicode, so sidecar looks for changes every"
+)
 _NO_GIT = "There is no git repository here, so there are no commits or checkouts to watch for."
 
 
@@ -64,12 +70,16 @@ class WatchedChanges:
         return bool(self.paths or self.rescan or self.head_moved or self.asked)
 
 
+class NamesLost(RuntimeError):
+    """Something has changed whose name is not valid Unicode. The notifier cannot report it, nor anything later."""
+
+
 class Notifier(Protocol):
     """Gathers the system's events for a fixed set of folders."""
 
     def take(self) -> Events:
         """Returns the events since the last call, without waiting. Raises OSError or RuntimeError when watching
-        fails."""
+        fails: NamesLost if a new notifier can go on."""
 
     def close(self) -> None:
         """Stops watching. May raise RuntimeError."""
@@ -135,6 +145,7 @@ class Watcher:
         self._stopping.set()
         self._stale = threading.Event()
         self.note, self._retry = "", False
+        self._pauses = _Pauses(self._times.poll_seconds)
 
     @property
     def active(self) -> bool:
@@ -199,8 +210,10 @@ class Watcher:
             if not self._taking.wait_for(lambda: not self._reporting, deadline - time.monotonic()):
                 return None
             if self._notifier is not None:
-                return self._try(lambda: self._until_now(deadline))
-            return self._try(self._everything) if self._strategy == "files" else None
+                found = self._try(lambda: self._until_now(deadline))
+                if not self._pauses.lost:
+                    return found
+            return self._try(self._look_around) if self._strategy == "files" or self._pauses.lost else None
         finally:
             self._taking.release()
 
@@ -215,6 +228,8 @@ class Watcher:
         """Returns how many seconds to wait before the next look at the events."""
         if self._notifier is not None:
             return self._times.quiet_ms * (1 if self._events else 2) / 1000
+        if self._pauses.lost:
+            return self._pauses.left_s()
         gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
         return min(_RULES_S, poll_seconds) if gone else poll_seconds
 
@@ -232,6 +247,8 @@ class Watcher:
         changes."""
         now, before = time.monotonic(), len(self._events)
         self._take(self._notifier)
+        if self._pauses.lost:
+            return WatchedChanges()  # `next` goes on by looking around
         if not before:
             self._since = now
         if self._asked:
@@ -278,9 +295,12 @@ class Watcher:
         return WatchedChanges(frozenset(found.paths), _outermost(found.rescan), self._head.moved())
 
     def _look_around(self) -> WatchedChanges:
-        if self._retry:
+        """Tries to watch again if that may work now. Returns what `_everything` does; also with the strategy "git" the
+        whole tree, if an unknown part of it has changed."""
+        lost = self._pauses.lost
+        if self._retry and (not lost or not self._pauses.left_s()):
             self._watch()
-        return self._everything()
+        return WatchedChanges(rescan=frozenset({""}), head_moved=self._head.moved()) if lost else self._everything()
 
     def _everything(self) -> WatchedChanges:
         """Returns the whole tree as changed; with the strategy "git", only whether HEAD has moved; nothing if the root
@@ -302,6 +322,10 @@ class Watcher:
             except FileNotFoundError as error:  # a folder disappeared after it was listed
                 failure = error
                 continue
+            except UnicodeEncodeError:
+                self._close()
+                self._retry, self.note = False, f"{_NO_UNICODE} {self._times.poll_seconds:g} s instead."
+                return
             except (OSError, RuntimeError) as error:
                 self._give_up(error, retry=False)
                 return
@@ -336,6 +360,11 @@ class Watcher:
         reported."""
         try:
             new = notifier.take() if notifier is not None else set()
+        except NamesLost:
+            self._close()
+            self._retry = True
+            self._pauses.begin()
+            return set()
         except (OSError, RuntimeError) as error:
             self._give_up(error, retry=False)
             return set()
@@ -378,7 +407,7 @@ class Watcher:
         )
 
     def _close(self) -> None:
-        notifier, self._notifier = self._notifier, None
+        notifier, self._notifier, self._pauses.lost = self._notifier, None, False
         if notifier is not None:
             with contextlib.suppress(RuntimeError):
                 notifier.close()
@@ -415,6 +444,30 @@ class Watcher:
             found.paths.add(relative)
             if not self._each_folder and change == _DELETED:
                 found.rescan.add(relative)  # may have been a folder
+
+
+class _Pauses:
+    """When to watch again after a name that is not valid Unicode: at once, and less and less often if such a name keeps
+    changing, because each time the whole tree has to be compared.
+
+    `lost`: such a name has changed, and the folders are not watched again yet.
+    """
+
+    def __init__(self, longest_s: float) -> None:
+        self.lost = False
+        self._longest_s = longest_s
+        self._pause_s = 0.0
+        self._at = -_CALM_S
+
+    def begin(self) -> None:
+        now = time.monotonic()
+        again = now - self._at < _CALM_S
+        self._pause_s = min(max(2 * self._pause_s, _RULES_S), self._longest_s) if again else 0.0
+        self._at, self.lost = now, True
+
+    def left_s(self) -> float:
+        """Returns how many seconds are left of the pause."""
+        return max(0.0, self._at + self._pause_s - time.monotonic())
 
 
 @dataclass(slots=True)
@@ -479,8 +532,10 @@ class FolderTree:
     def _subfolders(self, folder: str) -> Sequence[str]:
         try:
             with os.scandir(folder) as entries:
-                inside = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-            return [path for path in inside if os.access(path, os.R_OK)]
+                inside = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            # The walk leaves out a name that is not valid Unicode, and such a folder cannot be watched.
+            usable = [entry.path for entry in inside if entry.name == storable(entry.name)]
+            return [path for path in usable if os.access(path, os.R_OK)]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return []
         except OSError:  # for example because no descriptors are left; the folder need not be empty
@@ -513,8 +568,9 @@ class _SystemEvents:
     coming."""
 
     def __init__(self, folders: Sequence[str], with_all_below: bool) -> None:
-        from watchfiles._rust_notify import RustNotify
+        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+        self._failure = WatchfilesRustInternalError
         for folder in folders if with_all_below else ():  # RustNotify ignores a missing folder then
             os.stat(folder)  # noqa: PTH116
         self._system = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
@@ -524,6 +580,8 @@ class _SystemEvents:
             events = self._system.watch(0, 0, 0, _SecondLook())
         except _NothingNew:
             return set()
+        except self._failure as error:
+            raise NamesLost(str(error)) if _UNDECODABLE in str(error) else error from error
         if isinstance(events, set):
             return events
         raise KeyboardInterrupt  # RustNotify has caught the signal (Ctrl-C) and returned the word "signal"
