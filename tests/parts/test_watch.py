@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.parts.watch import FolderTree, Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
+from sidecar.parts.watch import Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
+from sidecar.parts.watched_folders import FolderTree
 from tests.circumstances import without_descriptors
 from tests.patience import PATIENCE_S, first_that, until
 
