@@ -22,8 +22,7 @@ import os
 import sys
 import threading
 import time
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -31,6 +30,7 @@ from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.parts.asking import asked_in, question_of
 from sidecar.parts.git_head import GitHead
+from sidecar.parts.watched_folders import FolderTree, lineage
 from sidecar.small_files import AT_ONCE
 
 Strategy: TypeAlias = Literal["files", "git"]
@@ -43,6 +43,11 @@ _MARK_STEP_S = 0.0002
 _MARKS = itertools.count()
 _EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
 _ATTEMPTS = 5
+_UNDECODABLE = "Unable to decode path"  # in the message of RustNotify
+_CALM_S = 60.0  # after so many seconds without a name that is not valid Unicode, the next one is no burden
+_NO_UNICODE = (
+    "The name of a folder that sidecar would have to watch is not valid Unicode, so sidecar looks for changes every"
+)
 _NO_GIT = "There is no git repository here, so there are no commits or checkouts to watch for."
 
 
@@ -64,12 +69,16 @@ class WatchedChanges:
         return bool(self.paths or self.rescan or self.head_moved or self.asked)
 
 
+class NamesLost(RuntimeError):
+    """Something has changed whose name is not valid Unicode. The notifier cannot report it, nor anything later."""
+
+
 class Notifier(Protocol):
     """Gathers the system's events for a fixed set of folders."""
 
     def take(self) -> Events:
         """Returns the events since the last call, without waiting. Raises OSError or RuntimeError when watching
-        fails."""
+        fails: NamesLost if a new notifier can go on."""
 
     def close(self) -> None:
         """Stops watching. May raise RuntimeError."""
@@ -135,6 +144,7 @@ class Watcher:
         self._stopping.set()
         self._stale = threading.Event()
         self.note, self._retry = "", False
+        self._pauses = _Pauses(self._times.poll_seconds)
 
     @property
     def active(self) -> bool:
@@ -199,8 +209,10 @@ class Watcher:
             if not self._taking.wait_for(lambda: not self._reporting, deadline - time.monotonic()):
                 return None
             if self._notifier is not None:
-                return self._try(lambda: self._until_now(deadline))
-            return self._try(self._everything) if self._strategy == "files" else None
+                found = self._try(lambda: self._until_now(deadline))
+                if not self._pauses.lost:
+                    return found
+            return self._try(self._look_around) if self._strategy == "files" or self._pauses.lost else None
         finally:
             self._taking.release()
 
@@ -215,6 +227,8 @@ class Watcher:
         """Returns how many seconds to wait before the next look at the events."""
         if self._notifier is not None:
             return self._times.quiet_ms * (1 if self._events else 2) / 1000
+        if self._pauses.lost:
+            return self._pauses.left_s()
         gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
         return min(_RULES_S, poll_seconds) if gone else poll_seconds
 
@@ -232,6 +246,8 @@ class Watcher:
         changes."""
         now, before = time.monotonic(), len(self._events)
         self._take(self._notifier)
+        if self._pauses.lost:
+            return WatchedChanges()  # `next` goes on by looking around
         if not before:
             self._since = now
         if self._asked:
@@ -278,9 +294,12 @@ class Watcher:
         return WatchedChanges(frozenset(found.paths), _outermost(found.rescan), self._head.moved())
 
     def _look_around(self) -> WatchedChanges:
-        if self._retry:
+        """Tries to watch again if that may work now. Returns what `_everything` does; also with the strategy "git" the
+        whole tree, if an unknown part of it has changed."""
+        lost = self._pauses.lost
+        if self._retry and (not lost or not self._pauses.left_s()):
             self._watch()
-        return self._everything()
+        return WatchedChanges(rescan=frozenset({""}), head_moved=self._head.moved()) if lost else self._everything()
 
     def _everything(self) -> WatchedChanges:
         """Returns the whole tree as changed; with the strategy "git", only whether HEAD has moved; nothing if the root
@@ -302,6 +321,10 @@ class Watcher:
             except FileNotFoundError as error:  # a folder disappeared after it was listed
                 failure = error
                 continue
+            except UnicodeEncodeError:
+                self._close()
+                self._retry, self.note = False, f"{_NO_UNICODE} {self._times.poll_seconds:g} s instead."
+                return
             except (OSError, RuntimeError) as error:
                 self._give_up(error, retry=False)
                 return
@@ -336,6 +359,11 @@ class Watcher:
         reported."""
         try:
             new = notifier.take() if notifier is not None else set()
+        except NamesLost:
+            self._close()
+            self._retry = True
+            self._pauses.begin()
+            return set()
         except (OSError, RuntimeError) as error:
             self._give_up(error, retry=False)
             return set()
@@ -378,7 +406,7 @@ class Watcher:
         )
 
     def _close(self) -> None:
-        notifier, self._notifier = self._notifier, None
+        notifier, self._notifier, self._pauses.lost = self._notifier, None, False
         if notifier is not None:
             with contextlib.suppress(RuntimeError):
                 notifier.close()
@@ -417,6 +445,30 @@ class Watcher:
                 found.rescan.add(relative)  # may have been a folder
 
 
+class _Pauses:
+    """When to watch again after a name that is not valid Unicode: at once, and less and less often if such a name keeps
+    changing, because each time the whole tree has to be compared.
+
+    `lost`: such a name has changed, and the folders are not watched again yet.
+    """
+
+    def __init__(self, longest_s: float) -> None:
+        self.lost = False
+        self._longest_s = longest_s
+        self._pause_s = 0.0
+        self._at = -_CALM_S
+
+    def begin(self) -> None:
+        now = time.monotonic()
+        again = now - self._at < _CALM_S
+        self._pause_s = min(max(2 * self._pause_s, _RULES_S), self._longest_s) if again else 0.0
+        self._at, self.lost = now, True
+
+    def left_s(self) -> float:
+        """Returns how many seconds are left of the pause."""
+        return max(0.0, self._at + self._pause_s - time.monotonic())
+
+
 @dataclass(slots=True)
 class _Sorted:
     paths: set[str] = field(default_factory=set)
@@ -424,88 +476,9 @@ class _Sorted:
     folders_changed: bool = False
 
 
-class FolderTree:
-    """The folders under the root that are not ignored.
-
-    `listed` has the folders of the last `list()`, `known` those of every `list()` so far. `missed`: whether the last
-    `list()` failed to read a folder.
-    """
-
-    def __init__(self, root: str, is_ignored_dir: Callable[[str], bool]) -> None:
-        self._root = root
-        self._is_ignored_dir = is_ignored_dir
-        self.listed: frozenset[str] = frozenset()
-        self.known: set[str] = set()
-        self.missed = False
-        self._ignored: dict[str, bool] = {}
-
-    def list(self) -> list[str]:
-        """Returns the absolute paths of the folders, the root first.
-
-        Links are not followed; folders that permissions forbid to read are left out.
-        """
-        found, self.missed = [self._root], False
-        for folder in found:
-            found += (entry for entry in self._subfolders(folder) if not self.is_ignored(self.relative(entry)))
-        self.listed = frozenset(found)
-        self.known.update(found)
-        return found
-
-    def covers(self, folder: str) -> bool:
-        """Whether a folder is inside the root without links, and neither it nor a folder above it is ignored."""
-        if folder in self.listed or folder == self._root:
-            return True
-        if not folder.startswith(self._root + os.sep) or not _is_real(folder):
-            return False
-        return not any(self.is_ignored(above) for above in _lineage(self.relative(folder)) if above)
-
-    def is_ignored(self, relative: str) -> bool:
-        """Whether a folder, as a relative path, is `.git` or ignored by a rule."""
-        # Cached: deciding reads ignore files, and for each new folder all folders are asked about.
-        if relative not in self._ignored:
-            self._ignored[relative] = relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
-        return self._ignored[relative]
-
-    def forget(self, folders: set[str]) -> None:
-        """Makes `is_ignored` ask again about these relative folders and everything below them."""
-        for known in [path for path in self._ignored if not folders.isdisjoint(_lineage(path))]:
-            del self._ignored[known]
-
-    def relative(self, path: str) -> str:
-        """Returns an absolute path relative to the root, `/`-separated and in Unicode's composed form (NFC)."""
-        inner = path[len(self._root) :].strip(os.sep).replace(os.sep, "/")
-        return unicodedata.normalize("NFC", inner)
-
-    def _subfolders(self, folder: str) -> Sequence[str]:
-        try:
-            with os.scandir(folder) as entries:
-                inside = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-            return [path for path in inside if os.access(path, os.R_OK)]
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            return []
-        except OSError:  # for example because no descriptors are left; the folder need not be empty
-            self.missed = True
-            return [known for known in self.listed if os.path.dirname(known) == folder != known]  # noqa: PTH120
-
-
-def _is_real(folder: str) -> bool:
-    """Whether the path contains no links. False when it cannot be resolved."""
-    with contextlib.suppress(OSError):
-        return os.path.realpath(folder) == folder
-    return False
-
-
-def _lineage(path: str) -> Iterator[str]:
-    """Yields the path itself and every folder above it, to the root, which is ""."""
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
-    yield ""
-
-
 def _outermost(folders: set[str]) -> frozenset[str]:
     """Returns the folders without those that are inside another one."""
-    return frozenset(f for f in folders if not f or folders.isdisjoint(_lineage(f.rpartition("/")[0])))
+    return frozenset(f for f in folders if not f or folders.isdisjoint(lineage(f.rpartition("/")[0])))
 
 
 class _SystemEvents:
@@ -513,8 +486,9 @@ class _SystemEvents:
     coming."""
 
     def __init__(self, folders: Sequence[str], with_all_below: bool) -> None:
-        from watchfiles._rust_notify import RustNotify
+        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+        self._failure = WatchfilesRustInternalError
         for folder in folders if with_all_below else ():  # RustNotify ignores a missing folder then
             os.stat(folder)  # noqa: PTH116
         self._system = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
@@ -524,6 +498,8 @@ class _SystemEvents:
             events = self._system.watch(0, 0, 0, _SecondLook())
         except _NothingNew:
             return set()
+        except self._failure as error:
+            raise NamesLost(str(error)) if _UNDECODABLE in str(error) else error from error
         if isinstance(events, set):
             return events
         raise KeyboardInterrupt  # RustNotify has caught the signal (Ctrl-C) and returned the word "signal"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.parts.watch import FolderTree, Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
+from sidecar.parts.watch import Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
+from sidecar.parts.watched_folders import FolderTree
 from tests.circumstances import without_descriptors
 from tests.patience import PATIENCE_S, first_that, until
 
@@ -569,3 +570,54 @@ def test_a_folder_that_cannot_be_looked_into_for_a_moment_stays_watched(tmp_path
         assert tree.missed
     assert sorted(tree.list()) == before
     assert not tree.missed
+
+
+NO_UNICODE = (b"caf\xe9.py", b"\xed\xa0\x80", b"\xff/inner.py")
+
+
+def write_bytes_named(root: Path, name: bytes) -> None:
+    path = os.fsencode(root) + b"/" + name
+    os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+    with open(path, "ab") as file:  # noqa: PTH123
+        file.write(b"x")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="all names are Unicode there")
+@pytest.mark.parametrize("strategy", ["files", "git"])
+def test_a_name_that_is_not_unicode_ends_no_watching(heard: Listening, root: Path, strategy: Strategy) -> None:
+    (root / ".git").mkdir()
+    watcher = heard.start(strategy)
+    for number, name in enumerate(NO_UNICODE):
+        heard.forget()
+        write_bytes_named(root, name)
+        heard.until(lambda: "" in heard.rescan)
+        until(lambda: watcher.look() is not None)
+        heard.until_quiet_after(f"after{number}.py")
+        assert watcher.note in ("", _no_git(strategy))
+
+
+def _no_git(strategy: Strategy) -> str:
+    return "There is no git repository here, so there are no commits or checkouts to watch for." * (strategy == "git")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="all names are Unicode there")
+def test_who_asks_gets_everything_where_a_name_that_is_not_unicode_has_changed(root: Path) -> None:
+    watcher = watching(root)
+    watcher.start()
+    write_bytes_named(root, b"caf\xe9.py")
+    (root / "new.py").write_text("x")
+    assert watcher.look() == WatchedChanges(rescan=frozenset({""}))
+    (root / "newer.py").write_text("x")
+    assert watcher.look() == WatchedChanges(paths=frozenset({"newer.py"}))
+    watcher.stop()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="all names are Unicode there")
+def test_a_root_whose_own_name_is_not_unicode_is_looked_through_again_and_the_note_says_why(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"w\xe9rk")
+    odd.mkdir()
+    watcher = watching(odd)
+    watcher.start()
+    assert "not valid Unicode" in watcher.note
+    assert watcher.look() == WatchedChanges(rescan=frozenset({""}))
+    watcher.stop()

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +68,7 @@ def read_arrays(path: Path) -> ArrayFile | None:
         described = parse_json(head)
         pieces = [_Piece(name, np.dtype(kind), tuple(shape)) for name, kind, shape in described["arrays"]]
         # Nothing is read whose size is another one: memory for it might not exist.
-        if (
-            _DIGITS + len(head) + sum(piece.bytes + piece.padding for piece in pieces)
-            != os.fstat(file.fileno()).st_size
-        ):
+        if _DIGITS + len(head) + sum(piece.size + piece.padding for piece in pieces) != os.fstat(file.fileno()).st_size:
             return None
         content = file.read()
         if _digest(head, content) == digest:
@@ -79,7 +76,8 @@ def read_arrays(path: Path) -> ArrayFile | None:
     return None
 
 
-class _Piece(NamedTuple):
+@dataclass(frozen=True)
+class _Piece:
     """One array in the file."""
 
     name: str
@@ -87,23 +85,23 @@ class _Piece(NamedTuple):
     shape: tuple[int, ...]
 
     @property
-    def length(self) -> int:
+    def count(self) -> int:
         return math.prod(self.shape)
 
     @property
-    def bytes(self) -> int:
-        return self.length * self.kind.itemsize
+    def size(self) -> int:
+        return self.count * self.kind.itemsize
 
     @property
     def padding(self) -> int:
-        return -self.bytes & _ALIGNED - 1
+        return -self.size & _ALIGNED - 1
 
 
 def _arrays(content: bytes, pieces: Iterable[_Piece]) -> Iterator[tuple[str, NDArray[Any]]]:
     at = 0
     for piece in pieces:
-        yield piece.name, np.frombuffer(content, piece.kind, piece.length, at).reshape(piece.shape)
-        at += piece.bytes + piece.padding
+        yield piece.name, np.frombuffer(content, piece.kind, piece.count, at).reshape(piece.shape)
+        at += piece.size + piece.padding
 
 
 def _digest(*parts: bytes) -> bytes:
