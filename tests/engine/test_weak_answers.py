@@ -37,6 +37,11 @@ NONSENSE = [
     "TrombonePolisher",
     "chess endgame with rook and bishop",
 ]
+ERRORS_OF_OTHERS = [
+    "Cannot connect to the Docker daemon at unix:///var/run/docker.sock",
+    "FATAL: password authentication failed for user postgres",
+    "CUDA out of memory. Tried to allocate 2.00 GiB",
+]
 MODES: tuple[Mode, ...] = ("hybrid", "fts", "vector")
 
 
@@ -60,6 +65,29 @@ def test_an_answer_that_was_found_is_not_weak(index: SmallIndex, question: str, 
 def test_a_question_that_nothing_answers_is_weak_or_finds_nothing(index: SmallIndex, question: str, mode: Mode) -> None:
     answer = index.search(question, mode=mode)
     assert answer.weak or not answer.hits
+
+
+@pytest.mark.parametrize("message", ERRORS_OF_OTHERS)
+def test_an_error_message_of_another_program_is_weak(index: SmallIndex, message: str) -> None:
+    assert index.search(message).weak
+
+
+def test_a_name_that_is_defined_makes_an_answer_surer_than_one_that_is_not(index: SmallIndex) -> None:
+    defined, undefined = (
+        index.search(f"where does {name} store a file").confidence for name in ("UploadHandler", "UploadKeeper")
+    )
+    assert defined is not None
+    assert undefined is not None
+    assert defined > undefined
+
+
+def test_rare_words_that_the_workspace_lacks_make_an_answer_less_sure(index: SmallIndex) -> None:
+    without, with_others = (
+        index.search(f"retry a failed request{words}").confidence for words in ("", " of the walrus with a trombone")
+    )
+    assert without is not None
+    assert with_others is not None
+    assert with_others < without
 
 
 def test_an_answer_among_other_languages_than_the_one_asked_for_is_weak(index: SmallIndex) -> None:

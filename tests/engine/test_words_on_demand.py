@@ -74,6 +74,7 @@ def compare(
         every.keep(chunks, files)
         few.keep(chunks, files)
     assert np.array_equal(every.files, few.files)
+    assert every.rarity == pytest.approx(few.rarity)
     if isinstance(few, ScoresOnDemand) and isinstance(every, LexicalScores):
         assert (few.bounds() >= columns.best_per_file(every.chunks, len(every.files))).all()
     best = [np.sort(scores.best_by_chunk(limit, snapshot.paths)).tolist() for scores in (every, few)]

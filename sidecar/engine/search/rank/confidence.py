@@ -53,6 +53,11 @@ def _lead(e: Ranked) -> float:
     return float(near[0] - near.mean()) if len(near) else 0.0
 
 
+def _defines_any(e: Ranked) -> float:
+    """Returns the highest weight of a definition of a name from the query in any candidate, 0-1."""
+    return float(e.signals.sought.max())
+
+
 EVIDENCE: Mapping[str, Callable[[Ranked], float]] = {
     "best_cover": _best_cover,
     "chunk_cover": lambda e: float(e.signals.chunk_cover[e.first]),
@@ -62,6 +67,9 @@ EVIDENCE: Mapping[str, Callable[[Ranked], float]] = {
     "named_so": lambda e: float(e.signals.stems[e.first]),
     "is_symbol": lambda e: float(e.signals.query.is_symbol),
     "terms": lambda e: float(np.log1p(len(e.signals.query.terms))),
+    "rarity": lambda e: e.signals.match.rarity,
+    "spells_names": lambda e: float(bool(e.signals.query.names)),
+    "defines_any": _defines_any,
     "closest": _closest,
     "lead": _lead,
     "similarity": lambda e: float(e.signals.similarity[e.first]),
@@ -70,7 +78,7 @@ EVIDENCE: Mapping[str, Callable[[Ranked], float]] = {
 WORDS = ("best_cover", "chunk_cover", "body_cover", "defines_sought", "defines_word", "named_so", "is_symbol", "terms")
 MEANING = ("is_symbol", "terms", "closest", "lead", "similarity")
 USED: Mapping[Mode, tuple[str, ...]] = {"hybrid": tuple(EVIDENCE), "fts": WORDS, "vector": MEANING}
-"""The evidence that exists in each mode."""
+"""The evidence that is used in each mode. `rarity` and the two after it gain nothing by word alone."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ class LexicalScores:
       `files` is BM25F of all fields and the body.
     - Shares of the query's idf, 0-1: `chunk_cover` in a chunk, `chunk_names` in the names that it defines, `body_cover`
       in a file's bodies, `fields` in each field.
+
+    `rarity` is the sum of the idf of the terms among chunks.
     """
 
     columns: IndexColumns
@@ -59,6 +61,7 @@ class LexicalScores:
     field_scores: Floats
     chunk_cover: Floats
     body_cover: Floats
+    rarity: float = 0.0
 
     def of_files(self, files: Rows) -> FileWords:
         """See `WordScores`."""
@@ -89,7 +92,8 @@ def match_query(
 
 
 def _mixed(one: LexicalScores, other: LexicalScores) -> LexicalScores:
-    """Returns the mean of two queries' scores. Unbounded scores are first brought to the same maximum."""
+    """Returns the mean of two queries' scores. Unbounded scores are first brought to the same maximum. The rarity is
+    that of `other`."""
     return LexicalScores(
         columns=one.columns,
         chunks=_balanced(one.chunks, other.chunks),
@@ -100,6 +104,7 @@ def _mixed(one: LexicalScores, other: LexicalScores) -> LexicalScores:
         field_scores=np.stack(list(map(_balanced, one.field_scores, other.field_scores))),
         chunk_cover=mean(one.chunk_cover, other.chunk_cover),
         body_cover=mean(one.body_cover, other.body_cover),
+        rarity=other.rarity,
     )
 
 
@@ -123,19 +128,23 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
         body_cover=np.zeros(files, np.float32),
     )
     step = max(1, _CELLS // max(1, files))
-    total = 0.0
+    total = rarity = 0.0
     telling = most_telling(snapshot.connection, terms)
     for start in range(0, len(telling), step):
-        total += _add_terms(match, snapshot, columns, telling[start : start + step])
+        in_files, in_chunks = _add_terms(match, snapshot, columns, telling[start : start + step])
+        total += in_files
+        rarity += in_chunks
     total += idf(columns.file_count, 0) * (len(terms) - len(telling))
     if total:
         for shares in (match.chunk_names, match.fields, match.chunk_cover, match.body_cover):
             np.divide(shares, np.float32(total), out=shares)
-    return match
+    return replace(match, rarity=rarity)
 
 
-def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> float:
-    """Adds the scores of some terms to `match` and returns the sum of their inverse file frequencies.
+def _add_terms(
+    match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]
+) -> tuple[float, float]:
+    """Adds the scores of some terms to `match` and returns the sums of their idf among files and among chunks.
 
     All terms are computed at once in arrays of shape [terms, files]: in all but large workspaces the number of numpy
     calls costs more than the arithmetic.
@@ -170,7 +179,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
     np.add.at(match.chunk_cover, chunks, weights[bodies.places])
     names, named = _alive(in_names, columns.chunks.rows(in_names.ids))
     np.add.at(match.chunk_names, named, weights[names.places])
-    return float(weights.sum(dtype=np.float64))
+    return float(weights.sum(dtype=np.float64)), float(chunk_weights.sum(dtype=np.float64))
 
 
 def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:

@@ -63,6 +63,7 @@ class ScoresOnDemand:
         self._fields = _cells(found.fields, columns)
         self._strengths = saturate(self._bodies.counts, columns.file_norms[self._bodies.files], FILE_CURVE.k1)
         self._chunk_weights = idfs(columns.chunk_count, self._bodies.postings)
+        self.rarity = float(self._chunk_weights.sum(dtype=np.float64))
         self.files, self._weights = self._score_files(len(telling))
         missing = idf(columns.file_count, 0) * (len(terms) - len(telling))
         self._total = np.float32(float(self._weights.sum(dtype=np.float64)) + missing)
@@ -175,6 +176,7 @@ class MixedScores:
         self._fields = [_factors(a, b) for a, b in zip(first.field_scores, second.field_scores, strict=True)]
         self._chunks = balance(_highest_chunk(one), _highest_chunk(other))
         self.files = balanced(one.files, other.files, _factors(one.files, other.files))
+        self.rarity = other.rarity
 
     def of_files(self, files: Rows) -> FileWords:
         """See `WordScores`."""

@@ -46,6 +46,10 @@ class WordScores(Protocol):
     def files(self) -> Floats:
         """BM25F of all fields and the body of every file row, unbounded, shape [files]."""
 
+    @property
+    def rarity(self) -> float:
+        """The sum of the idf, among chunks, of the query's terms, whether or not any chunk has them."""
+
     def of_files(self, files: Rows) -> FileWords:
         """Returns the scores of these file rows, in their order."""
 
