@@ -49,6 +49,9 @@ _SETTINGS = re.compile(
     r"|feature)$)[a-z0-9_]{1,14}$"
 )
 
+_VARIABLE = r"(?i)setenv|setx|set[ \t]+-\w|fastcgi_param|env|config set|<<<|\$\{|default"
+_MARKUP = r"(?i)</|(?:value|content)\\?[\"']?\s{0,2}[:=]"
+
 _NAMED: tuple[SecretRule, ...] = (
     SecretRule("a password", r"(?i)" + PASSWORD + _END + _CLOSED + _BETWEEN + _QUOTED, is_called_password),
     SecretRule("a secret", r"(?i)" + SECRET + _END + _CLOSED + _BETWEEN + _QUOTED, is_called_secret),
@@ -90,11 +93,13 @@ _NAMED: tuple[SecretRule, ...] = (
         + r"|(?:pass(?:word|wd)?|pwd|secret|token|key)\w{0,3}[ \t]*<<<[ \t]*"
         + _TO_END,
         is_called_password,
+        needs=_VARIABLE,
     ),
     SecretRule(
         "a password in a shell variable",
         r"(?i)\$\{\w{0,40}(?:pass(?:word|wd)?|pwd|secret|token|api_?key)_?\d?:?[-=]([^\s\"'`{}$]{6,100})\}",
         is_called_password,
+        needs=_VARIABLE,
     ),
     SecretRule(
         "a password in a variable's default",
@@ -102,6 +107,7 @@ _NAMED: tuple[SecretRule, ...] = (
         r"|key)\"?[ \t]*\{[^}]{0,200}?default[ \t]*=[ \t]*\"([^\s\"]{6,200})\"",
         is_called_password,
         paths=re.compile(r"\.(?:tf|hcl|tf\.json)$"),
+        needs=_VARIABLE,
     ),
     # `name: DB_PASSWORD`, `value: ...`, in the notations of containers, collections of requests and markup.
     SecretRule(
@@ -113,18 +119,21 @@ _NAMED: tuple[SecretRule, ...] = (
         + r")\d?\\?[\"']?[,;]?\s{1,40}(?:[\w:.-]{0,20}:)?\\?[\"']?(?:\w{0,12}value"
         r"|content)\\?[\"']?\s{0,2}[:=]\s{0,4}\\?[\"']?([^\s\"'`,;}]{6,200})",
         is_called_secret,
+        needs=_MARKUP,
     ),
     SecretRule(
         "a password in markup",
         r"(?i)" + PASSWORD + _END + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>"
         r"|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>\s{0,4}){0,2}([^<>\s]{6,100})\s{0,4}</",
         is_called_password,
+        needs=_MARKUP,
     ),
     SecretRule(
         "a secret in markup",
         r"(?i)" + SECRET + _END + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>"
         r"|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>\s{0,4}){0,2}([^<>\s]{8,200})\s{0,4}</",
         is_called_secret,
+        needs=_MARKUP,
     ),
     SecretRule(
         "a password in markup",
@@ -133,6 +142,7 @@ _NAMED: tuple[SecretRule, ...] = (
         + _END
         + r"[\"'][^<>]{0,100}?[ \t](?:[\w]{1,20}:)?(?:value|content)=[\"']([^\s\"'<>]{6,200})[\"']",
         is_called_password,
+        needs=_MARKUP,
     ),
     SecretRule(
         "a secret in markup",
@@ -141,6 +151,7 @@ _NAMED: tuple[SecretRule, ...] = (
         + _END
         + r"[\"'][^<>]{0,100}?[ \t](?:[\w]{1,20}:)?(?:value|content)=[\"']([^\s\"'<>]{6,200})[\"']",
         is_called_secret,
+        needs=_MARKUP,
     ),
     # `host=a user=b password=c`, and the parts of a body or URL: `user=a&password=b`.
     SecretRule(
@@ -209,7 +220,7 @@ _STRINGS: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in a connection string",
         r"(?i)(?::thin:|\b(?:sqlplus|impdp|expdp|imp|exp|sqlldr"
-        r"|rman)\b[^\n]{0,60}?[ \t=\"'])[A-Za-z]\w{0,30}/([^\s/@\"']{6,100})@",
+        r"|rman)\b[^\n]{0,60}?[ \t=\"'])[A-Za-z][\w-]{0,30}/([^\s/@\"']{6,100})@",
         is_called_password,
     ),
     SecretRule(

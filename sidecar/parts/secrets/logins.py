@@ -6,6 +6,7 @@ The call or command says that one of its values is a password; `passwords` judge
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sidecar.parts.secrets.lines import PASSWORD, SECRET
 from sidecar.parts.secrets.passwords import is_called_password, is_called_secret
@@ -32,6 +33,9 @@ _SCRIPT = re.compile(
 _GAP = r"(?:[ \t=:]|[\"'],[ \t\n]{0,12}[\"']|[\"']?\n[ \t]*-[ \t]+)[\"']?"
 _VALUE = r"([^\s\"'`;|<>]{6,100})"
 _REST_OF_LINE = r"(?:[^\n]|\\\n){0,200}?"
+
+# A string that may be a password or a key: it has a character that is in no name.
+_NO_NAME = r"[\"'`][^\s\"'`]*[^\sA-Za-z._/\"'`-][^\s\"'`]*[\"'`]"
 
 _CALLS: tuple[SecretRule, ...] = (
     SecretRule(
@@ -183,7 +187,7 @@ LOGINS = (
         r"|creds)[\"']?[ \t]*[=:][ \t]*[(\[{]"
         r"|(?:client|api)\w{0,8}[ \t]?=[^\n;=]{1,60}\([\"']|provider[ \t]:|\bnew[ \t]\w+\([\"']|\b(?:open"
         r"|connect)[ \t]+\"",
-        _CALLS,
+        tuple(replace(rule, needs=_NO_NAME) for rule in _CALLS),
     ),
     Family(
         r"(?i)[ \t\"'](?:-u|--?user|--login|-D)|\buser[ =:]|\b(?:zip|unzip|7z[azr]?|rar|sshpass|redis-cli|openssl"

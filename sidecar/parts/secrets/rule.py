@@ -20,7 +20,8 @@ class SecretRule:
     - `whole`: a file with such a secret is withheld, because masking the match does not hide all of it;
     - `paths`: the rule is only for files whose path matches; `keywords`: only for texts that contain one of these,
       which are in lower case;
-    - `made_up`: tests and documents invent such values, so the rule does not apply there.
+    - `made_up`: tests and documents invent such values, so the rule does not apply there;
+    - `needs`: in a family, an expression for what must stand near its word too. It is cheap, so it saves time.
     """
 
     name: str
@@ -31,6 +32,7 @@ class SecretRule:
     made_up: bool = False
     keywords: tuple[str, ...] = ()
     least_entropy: float = 0.0
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,12 @@ class _Nearby:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Rules with their compiled expressions, and `any`, an expression that matches wherever one of them does."""
+    """Rules with their compiled expressions, and `any`, an expression that matches wherever one of them does. `needs`:
+    what a passage must contain for that, if all rules need the same."""
 
     any: Any
     rules: tuple[tuple[SecretRule, Any], ...]
+    needs: Any = None
 
 
 class Place:
@@ -111,6 +113,8 @@ def _look_nearby(nearby: _Nearby, place: Place) -> Iterator[Finding]:
         if _DIGIT.search(place.text, start, end) is None:
             continue
         for group in nearby.groups:
+            if group.needs is not None and group.needs.search(place.raw, start, end) is None:
+                continue
             if group.any.search(place.raw, start, end) is not None:
                 for rule, regex in group.rules:
                     yield from look_through(rule, regex, place, start, end)
@@ -220,7 +224,7 @@ def _families() -> tuple[_Nearby, ...]:
         _Nearby(
             re2.compile(family.words.encode(), _options()),
             family,
-            tuple(_group(list(family.rules[at : at + _GROUP])) for at in range(0, len(family.rules), _GROUP)),
+            tuple(_groups_of(family)),
         )
         for family in (*LINES, *LOGINS)
     )
@@ -232,12 +236,21 @@ def _keyed() -> tuple[tuple[SecretRule, Any], ...]:
     return _group(list(KEYED)).rules
 
 
+def _groups_of(family: Family) -> Iterator[_Group]:
+    """Yields the rules of a family in groups, those together that need the same."""
+    for needs in dict.fromkeys(rule.needs for rule in family.rules):
+        alike = [rule for rule in family.rules if rule.needs == needs]
+        for at in range(0, len(alike), _GROUP):
+            yield _group(alike[at : at + _GROUP])
+
+
 def _group(rules: list[SecretRule]) -> _Group:
-    """Compiles rules as a group."""
+    """Compiles rules as a group. All must need the same."""
     options = _options()
+    needs = re2.compile(rules[0].needs.encode(), options) if rules[0].needs else None
     each = tuple((rule, re2.compile(rule.regex.encode(), options)) for rule in rules)
     options.never_capture = True
-    return _Group(re2.compile("|".join(f"(?:{rule.regex})" for rule in rules).encode(), options), each)
+    return _Group(re2.compile("|".join(f"(?:{rule.regex})" for rule in rules).encode(), options), each, needs)
 
 
 def _options() -> Any:
