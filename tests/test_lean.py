@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import py_compile
+import re
 import subprocess
 import sys
 import venv
@@ -13,8 +14,11 @@ from pathlib import Path
 import pytest
 from watchfiles import _rust_notify
 
+import sidecar
+from sidecar.lean import UNUSED as REMOVED
 from sidecar.lean import lean, what_is_loaded
 
+SOURCES = Path(sidecar.__file__).parent
 LIBRARY = Path(_rust_notify.__file__)
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="ELF is the format of Linux")
 FILES = {
@@ -142,3 +146,31 @@ def test_only_the_environment_that_runs_it_is_made_lean(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "Nothing was removed" in done.stderr
+
+
+def test_no_code_of_ours_uses_a_part_of_numpy_that_is_taken_out() -> None:
+    gone = {match[1] for pattern in REMOVED if (match := re.fullmatch(r"numpy/([a-z0-9]+)/\*\*", pattern))}
+    assert {"random", "fft"} <= gone
+    used = re.compile(rf"\b(?:np|numpy)\.(?:{'|'.join(sorted(gone))})\b")
+    lines = [
+        f"{path.relative_to(SOURCES)}: {line.strip()}"
+        for path in SOURCES.rglob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if used.search(line)
+    ]
+    assert lines == []
+
+
+@pytest.mark.process
+def test_numpy_finds_what_is_unique_without_the_parts_that_are_taken_out() -> None:
+    blocked = ", ".join(f"'numpy.{name}'" for name in ("f2py", "fft", "polynomial", "random"))
+    program = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys(({blocked})))\n"
+        "import numpy as np\n"
+        "some, other = np.array([3, 1, 3]), np.array([1])\n"
+        "np.unique(some, return_inverse=True), np.isin(some, other)\n"
+        "assert [*np.unique(some), *np.setdiff1d(some, other)] == [1, 3, 3]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ embedding cache without the model. A store on a server that does not answer is t
 
 from __future__ import annotations
 
+import random
 import struct
 import threading
 import time
@@ -64,9 +65,10 @@ def in_random_order(slots: Ids) -> Iterator[Ids]:
     A graph (HNSW: Malkov and Yashunin, 2016) connects a row with rows that are already in it. Where rows come in the
     order of the files, the first ones of a folder find none that are like them, and later searches get lost there.
     """
-    order = np.random.default_rng(0).permutation(slots)
+    order = slots.tolist()
+    random.Random(0).shuffle(order)
     for start in range(0, len(order), _BATCH):
-        yield order[start : start + _BATCH]
+        yield np.array(order[start : start + _BATCH], np.int64)
 
 
 class StoreSync:
