@@ -314,7 +314,8 @@ def _what_is_lost(status: StatusAnswer) -> str:
     if _is_damaged(status):
         where = shown.quoted(status.index_path)
         return f"The index at {where} cannot be read: {status.warning} Deleting removes what is left of it."
-    return f"{count(status.files, 'file')} and {count(status.chunks, 'chunk')} are lost."
+    held = f"{count(status.files, 'file')} and {count(status.chunks, 'chunk')}"
+    return f"{held} at {shown.quoted(status.index_path)} are lost."
 
 
 def _what_is_read(status: StatusAnswer, whole: bool) -> str:
