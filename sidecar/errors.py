@@ -49,6 +49,15 @@ from typing import Any, ClassVar
 
 from sidecar import shown
 
+_MAKE_YOURS = "If it is sidecar's own, make it yours again, or set SIDECAR_HOME to another folder."
+_CLOSE_SOME = "Try again in a moment; if it stays so, raise the limit on open files (`ulimit -n`)."
+_LOOK_AT_DISK = "Try again; if it stays so, the disk or the file server has a fault."
+_UNTIL_OPENED = {
+    errno.EMFILE: _CLOSE_SOME,
+    errno.ENFILE: _CLOSE_SOME,
+    errno.EIO: _LOOK_AT_DISK,
+    errno.ESTALE: _LOOK_AT_DISK,
+}
 _NO_SPACE = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
@@ -307,13 +316,16 @@ def disk_error(error: OSError, path: object) -> DiskFull | PermissionDenied:
     )
 
 
-def access_error(error: OSError) -> PermissionDenied:
-    """Returns the error for a file or folder that the system does not let this user open, as after a call with sudo."""
+def access_error(error: Exception) -> PermissionDenied | None:
+    """Returns the error for a file or folder that the system does not open: not for this user, as after a call with
+    sudo, not at the moment, or not on this disk. None for any other exception."""
+    if not isinstance(error, OSError):
+        return None
+    advice = _MAKE_YOURS if isinstance(error, PermissionError) else _UNTIL_OPENED.get(error.errno or 0)
+    if advice is None:
+        return None
     what = shown.place(error.filename) if error.filename else "A file"
-    return PermissionDenied(
-        f"{what} cannot be opened: {error.strerror or error}. If it is sidecar's own, make it yours again, or set "
-        "SIDECAR_HOME to another folder."
-    )
+    return PermissionDenied(f"{what} cannot be opened: {error.strerror or error}. {advice}")
 
 
 def output_error(error: OSError) -> DiskFull | PermissionDenied:

@@ -303,8 +303,8 @@ def _constant(word: Confirm) -> Callable[[str], Words]:
 
 
 def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[[], T], veil: Veil | None = None) -> T:
-    """Runs `work` and words its errors for the caller. A PermissionError becomes `PermissionDenied`; every other
-    exception that is not a `SidecarError` becomes `Internal`, and is logged under an id that the caller gets."""
+    """Runs `work` and words its errors for the caller. An error of opening a file becomes `PermissionDenied`; every
+    other exception that is not a `SidecarError` becomes `Internal`, and is logged under an id that the caller gets."""
     try:
         return work()
     except SidecarError as error:
@@ -313,10 +313,10 @@ def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[
         if (worded := error.worded(say)) is error:
             raise
         raise worded from error.__cause__
-    except PermissionError as error:
-        denied = access_error(error)
-        raise denied if veil is None else veil.error(denied) from None
     except Exception as error:
+        denied = access_error(error)
+        if denied is not None:
+            raise denied if veil is None else veil.error(denied) from None
         incident = uuid.uuid4().hex[:8]
         tool = name.name if isinstance(name, ToolSpec) else name
         workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", tool, incident)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
 import threading
 from collections.abc import Iterator
 
@@ -15,6 +17,7 @@ from sidecar.errors import (
     IndexNotFound,
     Internal,
     InvalidParams,
+    PermissionDenied,
     SidecarError,
     SnapshotUnusable,
     UnknownTool,
@@ -170,6 +173,25 @@ def test_a_foreign_exception_becomes_internal_and_is_logged_under_the_id_it_name
     assert "secret" not in failed.value.message
     assert failed.value.facts["incident"] in caplog.text
     assert "secret" in caplog.text
+    service.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EACCES, "make it yours again"),
+        (errno.EMFILE, "raise the limit on open files"),
+        (errno.ENFILE, "raise the limit on open files"),
+        (errno.EIO, "the disk or the file server has a fault"),
+        (errno.ESTALE, "the disk or the file server has a fault"),
+    ],
+)
+def test_a_file_that_the_system_does_not_open_is_named_with_the_reason_and_what_to_do(number: int, advice: str) -> None:
+    service = Service(FakeWorkspaces(FakeWorkspace(broken=OSError(number, os.strerror(number), "/data/generations"))))
+    with pytest.raises(PermissionDenied) as failed:
+        service.call("get_index_status", {}, workspace=ROOT)
+    assert f'"/data/generations" cannot be opened: {os.strerror(number)}. ' in failed.value.message
+    assert advice in failed.value.message
     service.close()
 
 

@@ -120,9 +120,9 @@ def main(
         return report(Cancelled("Run the same command again to continue."))
     except BrokenPipeError:
         return PIPE_CLOSED
-    except PermissionError as error:
-        return report(access_error(error))
     except Exception as error:
+        if (denied := access_error(error)) is not None:
+            return report(denied)
         if not report.as_json:
             raise
         return report(Internal(f"{type(error).__name__}: {shown.reason(error)}. Run it without --json to see where."))
