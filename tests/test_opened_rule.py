@@ -14,6 +14,7 @@ OPENS = {
     "lock_file.py": "asks what is there first",
     "parts/read.py": "reads the workspace, with checks of its own",
     "parts/watch.py": "makes an empty file with a name of its own, without waiting",
+    "parts/system_events.py": "folders to watch, as places only",
     "parts/child.py": "/proc",
     "engine/doctor.py": "/proc and /sys",
     "daemon/server.py": "/proc",

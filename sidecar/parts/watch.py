@@ -30,11 +30,11 @@ from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.parts.asking import asked_in, question_of
 from sidecar.parts.git_head import GitHead
+from sidecar.parts.system_events import Events, NamesLost, SystemEvents
 from sidecar.parts.watched_folders import FolderTree, lineage
 from sidecar.small_files import AT_ONCE
 
 Strategy: TypeAlias = Literal["files", "git"]
-Events: TypeAlias = set[tuple[int, str]]
 
 _ADDED, _MODIFIED, _DELETED = 1, 2, 3
 _IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
@@ -43,7 +43,7 @@ _MARK_STEP_S = 0.0002
 _MARKS = itertools.count()
 _EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
 _ATTEMPTS = 5
-_UNDECODABLE = "Unable to decode path"  # in the message of RustNotify
+_LONGEST_REFUSED_S = 600.0
 _CALM_S = 60.0  # after so many seconds without a name that is not valid Unicode, the next one is no burden
 _NO_UNICODE = (
     "The name of a folder that sidecar would have to watch is not valid Unicode, so sidecar looks for changes every"
@@ -67,10 +67,6 @@ class WatchedChanges:
 
     def __bool__(self) -> bool:
         return bool(self.paths or self.rescan or self.head_moved or self.asked)
-
-
-class NamesLost(RuntimeError):
-    """Something has changed whose name is not valid Unicode. The notifier cannot report it, nor anything later."""
 
 
 class Notifier(Protocol):
@@ -129,7 +125,7 @@ class Watcher:
         self._strategy = strategy
         self._times = times or WatchTimes()
         self._each_folder = each_folder
-        self._make_notifier = make_notifier or _SystemEvents
+        self._make_notifier = make_notifier or SystemEvents
         self._mark = os.path.realpath(mark)
         self._tree = FolderTree(self._root, is_ignored_dir)
         self._head = GitHead(self._root)
@@ -145,6 +141,7 @@ class Watcher:
         self._stale = threading.Event()
         self.note, self._retry = "", False
         self._pauses = _Pauses(self._times.poll_seconds)
+        self._refusals = _Refusals(self._times.poll_seconds)
 
     @property
     def active(self) -> bool:
@@ -296,10 +293,11 @@ class Watcher:
     def _look_around(self) -> WatchedChanges:
         """Tries to watch again if that may work now. Returns what `_everything` does; also with the strategy "git" the
         whole tree, if an unknown part of it has changed."""
-        lost = self._pauses.lost
-        if self._retry and (not lost or not self._pauses.left_s()):
+        unknown = self._pauses.lost
+        if self._retry and self._refusals.over and (not unknown or not self._pauses.left_s()):
             self._watch()
-        return WatchedChanges(rescan=frozenset({""}), head_moved=self._head.moved()) if lost else self._everything()
+            unknown = unknown or (self._notifier is not None and os.path.isdir(self._root))  # noqa: PTH112
+        return WatchedChanges(rescan=frozenset({""}), head_moved=self._head.moved()) if unknown else self._everything()
 
     def _everything(self) -> WatchedChanges:
         """Returns the whole tree as changed; with the strategy "git", only whether HEAD has moved; nothing if the root
@@ -326,17 +324,18 @@ class Watcher:
                 self._retry, self.note = False, f"{_NO_UNICODE} {self._times.poll_seconds:g} s instead."
                 return
             except (OSError, RuntimeError) as error:
-                self._give_up(error, retry=False)
+                self._give_up(error, refused=True)
                 return
             if self._notifier is not None and not self._pass_mark(time.monotonic() + self._times.look_seconds):
                 self._events.add((_ADDED, self._root))  # so that the whole tree is reported
             self._close()
             self._notifier = notifier
+            self._refusals.end()
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
                 return
         if self._notifier is None or not os.path.isdir(self._root):  # noqa: PTH112  its watches are dead then
-            self._give_up(failure, retry=True)
+            self._give_up(failure, refused=False)
 
     def _pass_mark(self, deadline: float) -> bool:
         """Takes all events of changes before this call. Returns False if the system does not report the mark in
@@ -365,7 +364,7 @@ class Watcher:
             self._pauses.begin()
             return set()
         except (OSError, RuntimeError) as error:
-            self._give_up(error, retry=False)
+            self._give_up(error, refused=True)
             return set()
         for what, path in new:
             if not path.startswith(self._mark):
@@ -396,13 +395,17 @@ class Watcher:
             f" {self._times.poll_seconds:g} s until it works again."
         )
 
-    def _give_up(self, error: Exception, retry: bool) -> None:
+    def _give_up(self, error: Exception, refused: bool) -> None:
+        """Reports the whole tree every few seconds until watching works again. If the system has `refused`, that is
+        tried less and less often, because each attempt lists all folders."""
         self._close()
-        self._retry = retry
+        self._retry = True
+        if refused:
+            self._refusals.add()
         self.note = (
             f"The system does not let sidecar watch this folder ({error}), so sidecar looks for changes every"
-            f" {self._times.poll_seconds:g} s instead."
-            " On Linux, raise fs.inotify.max_user_watches or max_user_instances."
+            f" {self._times.poll_seconds:g} s until it does. On Linux, raise fs.inotify.max_user_watches,"
+            " fs.inotify.max_user_instances or the limit on open files (`ulimit -n`)."
         )
 
     def _close(self) -> None:
@@ -469,6 +472,26 @@ class _Pauses:
         return max(0.0, self._at + self._pause_s - time.monotonic())
 
 
+class _Refusals:
+    """When to try to watch again after the system has refused: after `first_s`, and each time after twice the pause."""
+
+    def __init__(self, first_s: float) -> None:
+        self._first_s = first_s
+        self._pause_s = self._until = 0.0
+
+    def add(self) -> None:
+        self._pause_s = max(self._first_s, min(2 * self._pause_s, _LONGEST_REFUSED_S))
+        self._until = time.monotonic() + self._pause_s
+
+    def end(self) -> None:
+        self._pause_s = self._until = 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether it may be tried now."""
+        return time.monotonic() >= self._until
+
+
 @dataclass(slots=True)
 class _Sorted:
     paths: set[str] = field(default_factory=set)
@@ -479,49 +502,3 @@ class _Sorted:
 def _outermost(folders: set[str]) -> frozenset[str]:
     """Returns the folders without those that are inside another one."""
     return frozenset(f for f in folders if not f or folders.isdisjoint(lineage(f.rpartition("/")[0])))
-
-
-class _SystemEvents:
-    """The notifier of watchfiles (RustNotify). Its own waiting is not used, because it waits as long as events keep
-    coming."""
-
-    def __init__(self, folders: Sequence[str], with_all_below: bool) -> None:
-        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
-
-        self._failure = WatchfilesRustInternalError
-        for folder in folders if with_all_below else ():  # RustNotify ignores a missing folder then
-            os.stat(folder)  # noqa: PTH116
-        self._system = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
-
-    def take(self) -> Events:
-        try:
-            events = self._system.watch(0, 0, 0, _SecondLook())
-        except _NothingNew:
-            return set()
-        except self._failure as error:
-            raise NamesLost(str(error)) if _UNDECODABLE in str(error) else error from error
-        if isinstance(events, set):
-            return events
-        raise KeyboardInterrupt  # RustNotify has caught the signal (Ctrl-C) and returned the word "signal"
-
-    def close(self) -> None:
-        self._system.close()
-
-
-class _NothingNew(Exception):
-    """Ends a wait of RustNotify without losing events, as it does with those that arrive while a wait times out or is
-    stopped."""
-
-
-class _SecondLook:
-    """A stop event. RustNotify checks it before each of its looks, and returns events only at the second look that
-    finds some."""
-
-    def __init__(self) -> None:
-        self._looks = 0
-
-    def is_set(self) -> bool:
-        self._looks += 1
-        if self._looks > 2:
-            raise _NothingNew
-        return False

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from sidecar.parts.system_events import SystemEvents
 from sidecar.parts.watch import Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
 from sidecar.parts.watched_folders import FolderTree
 from tests.circumstances import without_descriptors
@@ -132,6 +135,14 @@ def heard(root: Path) -> Iterator[Listening]:
 def git(folder: Path, *arguments: str) -> None:
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def head_at(folder: Path, commit: str) -> None:
+    """Writes what git does of a commit, as far as it is watched."""
+    branch = folder / ".git/refs/heads/main"
+    branch.parent.mkdir(parents=True, exist_ok=True)
+    branch.write_text(commit * 40 + "\n")
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
 
 
 def repository(folder: Path) -> None:
@@ -338,6 +349,43 @@ def test_where_the_system_refuses_everything_is_looked_through_again_and_the_not
     assert watcher.active
     assert str(error) in watcher.note
     assert "every 0.05 s" in watcher.note
+
+
+@pytest.mark.parametrize("strategy", ["files", "git"])
+def test_a_system_that_refused_is_asked_again_and_what_changed_meanwhile_is_reported(
+    heard: Listening, root: Path, strategy: Strategy
+) -> None:
+    head_at(root, "a")
+    refusing = [True]
+
+    def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
+        if refusing:
+            raise OSError("Too many open files")
+        return SystemEvents(folders, with_all_below)
+
+    watcher = heard.start(strategy, make_notifier=refuse)
+    until(lambda: "Too many open files" in watcher.note)
+    (root / "meanwhile.py").write_text("x")
+    heard.forget()
+    refusing.clear()
+    until(lambda: watcher.note == "")
+    heard.until(lambda: "" in heard.rescan)
+    heard.until_quiet_after("later.py")
+
+
+def test_a_system_that_goes_on_refusing_is_asked_less_and_less_often(root: Path) -> None:
+    asked = []
+
+    def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
+        asked.append(folders)
+        raise OSError("OS file watch limit reached")
+
+    watcher = Watcher(str(root), lambda _: False, mark_of(root), make_notifier=refuse)
+    watcher.start()
+    for _ in range(20):
+        assert watcher.look() == WatchedChanges(rescan=frozenset({""}))
+    assert len(asked) == 1
+    watcher.stop()
 
 
 class LateEvents:
@@ -612,11 +660,47 @@ def test_who_asks_gets_everything_where_a_name_that_is_not_unicode_has_changed(r
     watcher.stop()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="all names are Unicode there")
-def test_a_root_whose_own_name_is_not_unicode_is_looked_through_again_and_the_note_says_why(tmp_path: Path) -> None:
-    odd = tmp_path / os.fsdecode(b"w\xe9rk")
-    odd.mkdir()
-    watcher = watching(odd)
+def opened_by_this_process() -> list[str]:
+    places = []
+    for link in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            places.append(os.readlink(link))  # noqa: PTH115
+    return places
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such names and another path to them")
+@pytest.mark.parametrize("strategy", ["files", "git"])
+def test_a_root_whose_own_name_is_not_unicode_is_watched(tmp_path: Path, strategy: Strategy) -> None:
+    odd = tmp_path / os.fsdecode(b"w\xe9rk/in \xff/inner")
+    (odd / "src").mkdir(parents=True)
+    head_at(odd, "a")
+    listening = Listening(odd)
+    watcher = listening.start(strategy)
+    assert watcher.note == ""
+    (odd / "src/a.py").write_text("x")
+    listening.until(lambda: "src/a.py" in listening.paths)
+    (odd / "new/deep").mkdir(parents=True)
+    listening.until(lambda: listening.covers("new/deep"))
+    (odd / "new/deep/b.py").write_text("x")
+    listening.until(lambda: listening.covers("new/deep/b.py"))
+    write_bytes_named(odd, b"caf\xe9.py")
+    listening.until(lambda: "" in listening.rescan)
+    head_at(odd, "b")
+    listening.until(lambda: listening.heads > 0)
+    listening.until_quiet_after("last.py")
+    assert watcher.note == ""
+    listening.close()
+    assert not [place for place in opened_by_this_process() if place.startswith(str(tmp_path))]
+
+
+def test_where_a_path_that_is_not_unicode_cannot_be_watched_everything_is_looked_through_again_and_the_note_says_why(
+    root: Path,
+) -> None:
+    def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
+        "\udce9".encode()
+        raise AssertionError
+
+    watcher = watching(root, refuse)
     watcher.start()
     assert "not valid Unicode" in watcher.note
     assert watcher.look() == WatchedChanges(rescan=frozenset({""}))
