@@ -53,7 +53,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("parts.manifest", ("parts.left_out", "parts.coverage", *SHARED_PARTS, *VALUES)),
-    ("parts.watch", ("parts.git_head", "parts.watched_folders", *SHARED_PARTS, *VALUES)),
+    ("parts.watch", ("parts.git_head", "parts.system_events", "parts.watched_folders", *SHARED_PARTS, *VALUES)),
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
     ("parts.git_attributes", ("parts.ignore", *SHARED_PARTS, *VALUES)),
     ("parts.git_index", ("parts.git_attributes", *SHARED_PARTS, *VALUES)),
