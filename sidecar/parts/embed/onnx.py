@@ -13,9 +13,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -29,6 +28,7 @@ from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
+from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
 from sidecar.parts.embed.tokens import split_identifiers
 from sidecar.parts.onnx_session import session_options
 
@@ -55,7 +55,6 @@ _BULK = 32  # the minimum number of texts for which a GPU is worth using
 _MOST_THREADS = 8
 _USUAL_MAX_TOKENS = 512
 _CHARS_PER_TOKEN = 8  # a generous estimate, including indentation: the tokeniser would truncate the rest anyway
-_NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _PROBES = ("open a file and read its lines", "def close(self): self.stream.close(); self.stream = None; return True")
 
 
@@ -147,19 +146,10 @@ class OnnxEmbedder:
     def _rows(self, prefix: str, texts: Sequence[str]) -> list[Row]:
         """Returns the row of each text."""
         static = self._entry.kind == "static"
-        prepared = [self._prepare(prefix, text) for text in texts]
-        rows = self._tokenizer.encode(prepared, special=not static)
+        rows = self._tokenizer.encode(prefix, texts, special=not static)
         if static:
             return [np.unique(ids, return_counts=True) for ids in rows]
         return [(ids, np.ones_like(ids)) for ids in rows]
-
-    def _prepare(self, prefix: str, text: str) -> str:
-        """Returns the text for the tokeniser: cut, with its prefix, and with identifiers split if the entry says so."""
-        if self._tokenizer.most:
-            text = text[: self._tokenizer.most * _CHARS_PER_TOKEN]
-        # The tokeniser refuses lone surrogates.
-        text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-        return prefix + (split_identifiers(text) if self._entry.split_identifiers else text)
 
     # ------------------------------------------------------------ rows to vectors
 
@@ -392,35 +382,64 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
 
 
 class _Tokenizer:
-    """A model's tokeniser, which keeps at most `most` tokens of a text (0: all).
+    """A model's tokeniser, which keeps at most `most` tokens of a text (0: all), and the preparation of its texts.
 
-    If the library's normaliser only changes plain ASCII text to lower case, such texts skip it, because it takes 40 %
-    of the tokeniser's time.
+    If the library's normaliser only changes plain texts to lower case, these skip it, because it takes 40 % of the
+    tokeniser's time; and they are tokenised word by word where that gives the same tokens.
     """
 
     def __init__(self, files: ModelFiles) -> None:
+        self._split = files.entry.split_identifiers
         self._full = _load_tokenizer(files)
-        self.most: int = (self._full.truncation or {}).get("max_length", 0)
-        normalizer = json.loads(self._full.to_str())["normalizer"] or {}
-        only_lowers = normalizer.get("type") == "BertNormalizer" and normalizer.get("lowercase") is True
-        self._bare = _load_tokenizer(files) if only_lowers else None
+        self._most: int = (self._full.truncation or {}).get("max_length", 0)
+        told = json.loads(self._full.to_str())
+        self._bare = _load_tokenizer(files) if only_lowers(told) else None
+        self._by_word: TokenCache | None = None
         if self._bare is not None:
             self._bare.normalizer = None
+            if divides_by_word(told):
+                self._by_word = TokenCache(lambda word: self._divided(word).lower(), self._tokens_of_parts)
 
-    def encode(self, texts: Sequence[str], special: bool) -> list[Ids]:
-        """Returns the token ids of each text, in the order of `texts`. `special` adds the model's special tokens."""
+    def encode(self, prefix: str, texts: Sequence[str], special: bool) -> list[Ids]:
+        """Returns the token ids of each text behind the prefix, in the order of `texts`. `special` adds the model's
+        special tokens."""
         rows: list[Ids] = [np.empty(0, dtype=np.int64)] * len(texts)
-        plain = [self._bare is not None and not _NOT_PLAIN.search(text) for text in texts]
-        for tokenizer, is_plain in ((self._bare, True), (self._full, False)):
-            members = [place for place, value in enumerate(plain) if value is is_plain]
-            if tokenizer is None or not members:
+        cut = [self._cut(text) for text in texts]
+        plain = [self._bare is not None and is_plain(text) for text in cut]
+        plain_prefix = is_plain(prefix)
+        by_word = self._by_word if not prefix and not special else None
+        for is_bare in (True, False):
+            members = [place for place, value in enumerate(plain) if (value and plain_prefix) is is_bare]
+            if not members:
                 continue
-            batch = [texts[place].lower() if is_plain else texts[place] for place in members]
-            for place, encoding in zip(
-                members, tokenizer.encode_batch_fast(batch, add_special_tokens=special), strict=True
-            ):
-                rows[place] = np.array(encoding.ids, dtype=np.int64)
+            some = [cut[place] for place in members]
+            if is_bare and by_word is not None:
+                made = by_word.encode(some)
+            else:
+                asked = [prefix + self._divided(text) for text in some]
+                made = [np.array(ids, dtype=np.int64) for ids in self._token_ids(asked, is_bare, special)]
+            for place, ids in zip(members, made, strict=True):
+                rows[place] = ids
         return rows
+
+    def _tokens_of_parts(self, parts: Sequence[str]) -> Iterator[list[int]]:
+        return self._token_ids(parts, is_bare=True, special=False)
+
+    def _token_ids(self, texts: Sequence[str], is_bare: bool, special: bool) -> Iterator[list[int]]:
+        bare = self._bare if is_bare else None
+        asked = texts if bare is None else [text.lower() for text in texts]
+        encodings = (bare or self._full).encode_batch_fast(asked, add_special_tokens=special)
+        return (encoding.ids for encoding in encodings)
+
+    def _cut(self, text: str) -> str:
+        if self._most:
+            text = text[: self._most * _CHARS_PER_TOKEN]
+        # The tokeniser refuses lone surrogates.
+        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+    def _divided(self, text: str) -> str:
+        """Returns the text with its identifiers divided, if the entry says so."""
+        return split_identifiers(text) if self._split else text
 
 
 def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:

@@ -17,17 +17,20 @@ from enum import IntEnum
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model.files import Chunk, Definition, ParsedFile
+from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.encoded import without_encoded
 from sidecar.parts.lexical.tokens import terms_of, words
 
 LEXICAL_VERSION = 2
 """Raise this when the same file gives other terms, or when the tables change. An index of another version is rebuilt.
 """
+
+_Text = TypeVar("_Text", Chunk, Comment)
 
 _HEAD_CHARS = 1500
 _SIGNATURE_CHARS = 20_000
@@ -114,17 +117,23 @@ def analyse(path: str, parsed: ParsedFile) -> FileTerms:
 
 def _without_encoded(parsed: ParsedFile) -> ParsedFile:
     """Returns the same chunks and comments without encoded data in their texts."""
-    chunks = tuple(replace(chunk, text=without_encoded(chunk.text)) for chunk in parsed.chunks)
-    comments = tuple(replace(comment, text=without_encoded(comment.text)) for comment in parsed.comments)
+    chunks = tuple(map(_plain, parsed.chunks))
+    comments = tuple(map(_plain, parsed.comments))
     return replace(parsed, chunks=chunks, comments=comments)
+
+
+def _plain(item: _Text) -> _Text:
+    text = without_encoded(item.text)
+    return item if text is item.text else replace(item, text=text)
 
 
 def count_terms(text: str) -> dict[str, int]:
     """Returns how often each term occurs in `text`."""
     counts: dict[str, int] = {}
+    count = counts.get
     for word, times in Counter(words(text)).items():
         for term in terms_of(word):
-            counts[term] = counts.get(term, 0) + times
+            counts[term] = count(term, 0) + times
     return counts
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from threading import local
+from typing import Any
 
 import snowballstemmer
 
@@ -39,6 +41,8 @@ STOP_WORDS = frozenset(_STOP.split())
 distinguish files anyway. """
 
 _WORD = re.compile(r"\w+")
+_SEPARATED = bytes(byte if _WORD.match(chr(byte)) else 32 for byte in range(128)) + bytes(128)
+"""Turns every ASCII character outside words into a space, for `bytes.translate`."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]+")
 _UNSPACED = re.compile(
@@ -50,7 +54,10 @@ _UNSPACED = re.compile(
 
 def words(text: str) -> list[str]:
     """Returns the words of `text` in order, as written."""
-    return _WORD.findall(text) if text.isascii() else _word_with_marks().findall(text)
+    if not text.isascii():
+        return _word_with_marks().findall(text)
+    # A third of the time of an expression.
+    return text.encode().translate(_SEPARATED).decode().split()
 
 
 def places(text: str) -> list[tuple[int, int, str]]:
@@ -144,7 +151,18 @@ def stem(word: str) -> str:
     """
     if len(word) < 3 or not word.isascii():
         return word
-    return sys.intern(str(snowballstemmer.stemmer("english").stemWord(word)))
+    return sys.intern(str(_STEMMER.english.stemWord(word)))
+
+
+class _Stemmer(local):
+    """A stemmer for each thread, because it keeps the word that it works on."""
+
+    @cached_property
+    def english(self) -> Any:
+        return snowballstemmer.stemmer("english")
+
+
+_STEMMER = _Stemmer()
 
 
 def fold_accents(text: str) -> str:
