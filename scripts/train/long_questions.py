@@ -106,7 +106,7 @@ def question_of(message: str, changed: Sequence[tuple[str, str]], author: str) -
     `changed` are its files with git's letter for what was done to each (`M`, `A`, `D`), `author` is a name.
     """
     title, _, rest = message.replace("\r\n", "\n").replace("\r", "\n").strip().partition("\n")
-    files = _answers(changed)
+    files, tests = changed_code(changed)
     if not files or _ROBOT.search(author) or _ROUTINE_TITLE.match(title.strip()) or is_generated(rest):
         return None
     named = {part for _, path in changed for part in (path, path.rpartition("/")[2])}
@@ -116,15 +116,15 @@ def question_of(message: str, changed: Sequence[tuple[str, str]], author: str) -
     if not LEAST_CHARS <= len(body) <= MOST_CHARS or not is_english(body):
         return None
     asked = _NUMBERS_OF_TITLE.sub("", _BEFORE_TITLE.sub("", title, count=1)).strip()
-    tests = tuple(path for done, path in changed if done == "M" and is_code(path) and path_facts(path).test)
     return Question(title, body, f"{asked}\n\n{body}".strip(), files, tests)
 
 
-def _answers(changed: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The changed code files; empty if there are more than `MOST_FILES`. A new file is no answer, because the tree
-    before the commit does not have it."""
+def changed_code(changed: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the changed code files, none if there are more than `MOST_FILES`, and the changed tests. A new file is no
+    answer, because the tree before the commit does not have it."""
     code = [(done, path) for done, path in changed if is_code(path) and not is_beside(path)]
-    return tuple(path for done, path in code if done == "M") if len(code) <= MOST_FILES else ()
+    files = tuple(path for done, path in code if done == "M") if len(code) <= MOST_FILES else ()
+    return files, tuple(path for done, path in changed if done == "M" and is_code(path) and path_facts(path).test)
 
 
 def is_code(path: str) -> bool:
