@@ -71,6 +71,11 @@ def is_cancelled(connection: sqlite3.Connection) -> bool:
     return _is_set(connection, CANCELLED) and not _is_set(connection, "complete")
 
 
+def is_reading(connection: sqlite3.Connection) -> bool:
+    """Whether files are going to be read for the first time, so that names may come which the index lacks so far."""
+    return _has_awaited(connection) and not is_cancelled(connection)
+
+
 def _is_set(connection: sqlite3.Connection, key: str) -> bool:
     (value,) = connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key = ?", (key,)).fetchone()
     return bool(value)
@@ -102,8 +107,17 @@ def _mostly_by(rule: str, left_out: Sequence[tuple[str, str]]) -> str:
 
 
 def _awaited(connection: sqlite3.Connection) -> int:
-    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'awaited'").fetchone()
+    known = _notes_awaited(connection)
     return int(connection.execute("SELECT count(*) FROM awaited").fetchone()[0]) if known else 0
+
+
+def _has_awaited(connection: sqlite3.Connection) -> bool:
+    return _notes_awaited(connection) and bool(connection.execute("SELECT 1 FROM awaited LIMIT 1").fetchone())
+
+
+def _notes_awaited(connection: sqlite3.Connection) -> bool:
+    """Whether the manifest has this table: earlier versions made none."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'awaited'").fetchone())
 
 
 def _unread_folders(connection: sqlite3.Connection) -> int:
