@@ -92,6 +92,35 @@ def test_an_older_snapshot_still_finds_its_lengths_after_a_newer_one_was_read(tm
         nothing_known.close()
 
 
+@pytest.mark.parametrize("files", [20, 400])
+def test_new_files_cost_no_copy_of_the_arrays_however_many_files_there_are(tmp_path: Path, files: int) -> None:
+    chance = random.Random(files)
+    with small_index(tmp_path, {f"a/{number}.py": text_of(chance) + "x = 1\n" for number in range(files)}) as index:
+        with index.snapshot() as before:
+            copied = before.rooms.copied
+        for number in range(5):
+            index.put({f"b/{number}.py": text_of(chance) + "x = 1\n"})
+            with index.snapshot() as snapshot:
+                assert snapshot.rooms.copied == copied
+        assert np.shares_memory(snapshot.chunk_ids, before.chunk_ids)
+        nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+        with nothing_known.open() as fresh:
+            assert_same(snapshot, fresh)
+        nothing_known.close()
+
+
+def test_missing_vectors_are_filled_in_without_changing_what_a_former_snapshot_sees(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"a/1.py": "x = 1\n"}) as index:
+        index.put({"a/2.py": "y = 2\n"}, embed=False)
+        with index.snapshot() as former:
+            missing = index.manifest.without_vector(5)
+            with index.manifest.transaction():
+                index.manifest.set_vectors([(m.chunk_id, 7) for m in missing], [(m.file_id, 8) for m in missing])
+            with index.snapshot() as snapshot:
+                assert snapshot.chunk_vector.tolist()[1:] == [7]
+            assert former.chunk_vector.tolist()[1:] == [0]
+
+
 def test_rows_are_found_by_scattered_ids_in_any_order() -> None:
     ids = np.array([9_000_000, 5, 77, 40_000], np.int64)
     assert RowTable(ids).rows(np.array([5, 6, 40_000, 9_000_000, 77, 9_000_001])).tolist() == [1, -1, 3, 0, 2, -1]
@@ -105,7 +134,7 @@ def test_rows_that_stay_are_copied_alike_whether_few_or_many_are_gone(size: int,
     chance = np.random.default_rng(seed)
     mask, values = chance.random(size) >= share, chance.integers(0, 99, size)
     added = np.array([100, 101])
-    assert np.array_equal(Kept(mask).followed_by(values, added), np.concatenate([values[mask], added]))
+    assert np.array_equal(Kept(mask).followed_by("any", values, added), np.concatenate([values[mask], added]))
 
 
 @settings(max_examples=examples(100), deadline=None)
