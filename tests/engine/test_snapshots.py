@@ -121,6 +121,26 @@ def test_missing_vectors_are_filled_in_without_changing_what_a_former_snapshot_s
             assert former.chunk_vector.tolist()[1:] == [0]
 
 
+def test_a_vector_that_is_missing_among_many_is_looked_up_without_reading_those_between(tmp_path: Path) -> None:
+    with small_index(tmp_path, {}) as index:
+        index.put({"a/first.py": "x = 1\n"}, embed=False)
+        index.put({f"a/{number}.py": "x = 1\n" for number in range(60)})
+        index.put({"a/last.py": "x = 1\n"}, embed=False)
+        with index.snapshot() as known:
+            asked: list[str] = []
+            known.connection.set_trace_callback(asked.append)
+            reader = known.connection
+        with index.manifest.transaction() as connection:
+            connection.execute("UPDATE chunks SET vector_id = 9 WHERE vector_id = 0")
+            connection.execute("UPDATE files SET path_vector = 9 WHERE path_vector = 0")
+        with index.snapshot() as snapshot:
+            assert snapshot.connection is reader
+            assert [snapshot.chunk_vector[0], snapshot.chunk_vector[-1]] == [9, 9]
+        reader.set_trace_callback(None)
+        assert not any("BETWEEN" in one for one in asked)
+        assert sum("vector" in one and "IN (1,62)" in one for one in asked) == 2
+
+
 def test_rows_are_found_by_scattered_ids_in_any_order() -> None:
     ids = np.array([9_000_000, 5, 77, 40_000], np.int64)
     assert RowTable(ids).rows(np.array([5, 6, 40_000, 9_000_000, 77, 9_000_001])).tolist() == [1, -1, 3, 0, 2, -1]

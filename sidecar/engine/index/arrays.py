@@ -63,6 +63,9 @@ def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
 
 
 _MOST_STRETCHES = 100
+_DENSE = 8
+"""Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
+_ASKED = 500
 _FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
 
 
@@ -213,11 +216,18 @@ def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, li
 
 
 def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
-    """Reads the vector ids again that were 0, and writes them into `values` in place."""
+    """Reads the vector ids again that were 0, and writes them into `values` in place. An interrupted run leaves some
+    that are far apart, so rows between these are not read."""
     missing = ids[values == 0]
     if not len(missing):
         return
-    rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    rows: list[tuple[int, int]] = []
+    if int(missing[-1]) - int(missing[0]) < _DENSE * len(missing):
+        rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    else:
+        for start in range(0, len(missing), _ASKED):
+            some = missing[start : start + _ASKED].tolist()
+            rows += connection.execute(f"{select} WHERE id IN ({','.join('?' * len(some))})", some)
     at = rows_of(ids, ints(rows, 0))
     values[at[at >= 0]] = ints(rows, 1)[at >= 0]
 
