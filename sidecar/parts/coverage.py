@@ -48,7 +48,7 @@ def settle_awaited(connection: sqlite3.Connection, paths: Iterable[str]) -> None
 def read_coverage(connection: sqlite3.Connection) -> Coverage:
     """Returns what the index holds and lacks at this commit, in files. The files in a folder that was left out are
     not counted, because their number is unknown."""
-    counts: dict[Lack, int] = {"not-read-yet": _awaited(connection)}
+    counts: dict[Lack, int] = {"not-read-yet": count_awaited(connection)}
     left_out = connection.execute(
         "SELECT rule, count(*) FROM (SELECT path, rule FROM skipped UNION ALL SELECT path, rule FROM left_out)"
         f" WHERE rule IN ({', '.join('?' * len(_REASONS))}) AND substr(path, -1) <> '/'"
@@ -106,7 +106,8 @@ def _mostly_by(rule: str, left_out: Sequence[tuple[str, str]]) -> str:
     return f", {'most ' if others else ''}by {shown.quoted(line)}"
 
 
-def _awaited(connection: sqlite3.Connection) -> int:
+def count_awaited(connection: sqlite3.Connection) -> int:
+    """Returns how many files are going to be read for the first time."""
     known = _notes_awaited(connection)
     return int(connection.execute("SELECT count(*) FROM awaited").fetchone()[0]) if known else 0
 
