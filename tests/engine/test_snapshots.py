@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sidecar.engine.index.arrays import Kept
 from sidecar.engine.index.snapshot import Snapshot, Snapshots
-from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, aligned, columns_of
+from sidecar.engine.search.rank import index_columns
+from sidecar.engine.search.rank.index_columns import ChunkNorms, IndexColumns, RowTable, aligned, columns_of
 from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
 from tests.examples import examples
 
@@ -59,7 +60,10 @@ def assert_same(snapshot: Snapshot, fresh: Snapshot) -> None:
             ours, others = getattr(left_columns, field.name), getattr(right_columns, field.name)
             if isinstance(ours, RowTable):
                 ours, others = ours.rows(ids), others.rows(ids)
+            if isinstance(ours, ChunkNorms):
+                ours, others = ours[left_columns.in_collection], others[right_columns.in_collection]
             assert np.array_equal(ours, others), field.name
+        assert np.array_equal(left_columns.least_norms, right_columns.least_norms)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -106,6 +110,29 @@ def test_new_files_cost_no_copy_of_the_arrays_however_many_files_there_are(tmp_p
         nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
         with nothing_known.open() as fresh:
             assert_same(snapshot, fresh)
+        nothing_known.close()
+
+
+def test_columns_of_a_revision_with_only_new_files_continue_those_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(3)
+    with small_index(tmp_path, {f"a/{number}.py": text_of(chance) + "x = 1\n" for number in range(9)}) as index:
+        index.put({"a/1.md": "# words\n"})
+        for number in range(2):  # the first change makes room
+            index.put({f"b/{number}.py": text_of(chance) + "x = 1\n"})
+            with index.snapshot() as snapshot:
+                former = [columns_of(snapshot, collection) for collection in (0, 1)]
+        nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+        index.put({"c/1.py": text_of(chance) + "y = 1\n", "c/1.md": "# more words\n"})
+        with nothing_known.open() as fresh:
+            for collection in (0, 1):
+                columns_of(fresh, collection)
+            with monkeypatch.context() as patched, index.snapshot() as snapshot:
+                patched.setattr(index_columns, "_made_anew", None)
+                patched.setattr(index_columns, "read_lengths", None)
+                assert_same(snapshot, fresh)
+            assert [columns.chunks.rows(np.array([10**6])).tolist() for columns in former] == [[-1], [-1]]
         nothing_known.close()
 
 
