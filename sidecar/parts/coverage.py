@@ -48,7 +48,7 @@ def settle_awaited(connection: sqlite3.Connection, paths: Iterable[str]) -> None
 def read_coverage(connection: sqlite3.Connection) -> Coverage:
     """Returns what the index holds and lacks at this commit, in files. The files in a folder that was left out are
     not counted, because their number is unknown."""
-    counts: dict[Lack, int] = {"not-read-yet": _awaited(connection)}
+    counts: dict[Lack, int] = {"not-read-yet": count_awaited(connection)}
     left_out = connection.execute(
         "SELECT rule, count(*) FROM (SELECT path, rule FROM skipped UNION ALL SELECT path, rule FROM left_out)"
         f" WHERE rule IN ({', '.join('?' * len(_REASONS))}) AND substr(path, -1) <> '/'"
@@ -69,6 +69,11 @@ def read_coverage(connection: sqlite3.Connection) -> Coverage:
 def is_cancelled(connection: sqlite3.Connection) -> bool:
     """See `Coverage.cancelled`."""
     return _is_set(connection, CANCELLED) and not _is_set(connection, "complete")
+
+
+def is_reading(connection: sqlite3.Connection) -> bool:
+    """Whether files are going to be read for the first time, so that names may come which the index lacks so far."""
+    return _has_awaited(connection) and not is_cancelled(connection)
 
 
 def _is_set(connection: sqlite3.Connection, key: str) -> bool:
@@ -101,9 +106,19 @@ def _mostly_by(rule: str, left_out: Sequence[tuple[str, str]]) -> str:
     return f", {'most ' if others else ''}by {shown.quoted(line)}"
 
 
-def _awaited(connection: sqlite3.Connection) -> int:
-    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'awaited'").fetchone()
+def count_awaited(connection: sqlite3.Connection) -> int:
+    """Returns how many files are going to be read for the first time."""
+    known = _notes_awaited(connection)
     return int(connection.execute("SELECT count(*) FROM awaited").fetchone()[0]) if known else 0
+
+
+def _has_awaited(connection: sqlite3.Connection) -> bool:
+    return _notes_awaited(connection) and bool(connection.execute("SELECT 1 FROM awaited LIMIT 1").fetchone())
+
+
+def _notes_awaited(connection: sqlite3.Connection) -> bool:
+    """Whether the manifest has this table: earlier versions made none."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'awaited'").fetchone())
 
 
 def _unread_folders(connection: sqlite3.Connection) -> int:

@@ -27,7 +27,7 @@ import numpy as np
 from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
 from sidecar.model.terms import Collection, Ids
-from sidecar.parts.coverage import AWAITED_TABLE, settle_awaited
+from sidecar.parts.coverage import AWAITED_TABLE, count_awaited, settle_awaited
 from sidecar.parts.database import all_or_nothing, closed_on_error, connect, new_file_id, open_file, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
@@ -214,10 +214,10 @@ class Manifest:
         return {r[1]: _known(r) for r in rows}
 
     def count_files(self) -> int:
-        """Returns the number of indexed files."""
+        """Returns the number of files that are indexed or are going to be read for the first time."""
         with self._look_up_lock, translated(self.path):
             (count,) = self._look_ups.execute("SELECT count(*) FROM files").fetchone()
-        return int(count)
+            return int(count) + count_awaited(self._look_ups)
 
     def known_file(self, path: str) -> KnownFile | None:
         """Returns the indexed file with this path as of the last commit; None when it is not indexed.

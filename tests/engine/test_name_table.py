@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,3 +39,25 @@ def test_names_read_in_several_parts_stay_whole() -> None:
 
 def test_a_table_without_names_has_nothing_near() -> None:
     assert name_table([]).near("anything", 2) == []
+
+
+def test_adding_a_name_copies_about_as_much_as_is_added_however_many_there_are() -> None:
+    def copied(known: int) -> int:
+        table, total = name_table(f"name{number}" for number in range(known)), 0
+        for number in range(64):
+            before = table.blocks
+            table = table.with_more([f"later{number}"])
+            total += sum(len(block) for block in table.blocks if not any(block is one for one in before))
+        assert len(table) == known + 64
+        return total
+
+    assert copied(1_000) == copied(60_000) <= 64 * 7
+
+
+def test_every_block_is_at_least_twice_as_long_as_the_next() -> None:
+    table = name_table([])
+    for number in range(200):
+        table = table.with_more([f"name{number}x{more}" for more in range(number % 7)])
+        lengths = [len(block) for block in table.blocks]
+        assert all(one >= 2 * other for one, other in itertools.pairwise(lengths))
+    assert len(table) == sum(number % 7 for number in range(200))

@@ -10,6 +10,7 @@ import pytest
 from sidecar.engine.concurrency.right_of_way import RightOfWay
 from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled
+from sidecar.parts.coverage import put_awaited
 from tests.engine.projects import Project, find, index
 from tests.engine.test_workspace_opening import SlowWatcher
 from tests.patience import PATIENCE_S, until
@@ -84,6 +85,29 @@ def test_a_search_in_a_large_workspace_does_not_wait_for_the_pass_that_follows_o
     finally:
         watcher.may_go_on.set()
     until(lambda: find(large, "came_later")[:1] == ["src/later.py"])
+
+
+def test_a_search_does_not_wait_for_the_pass_that_goes_on_with_a_large_index_whose_building_was_interrupted(
+    project: Project,
+) -> None:
+    project.prepares_here = True
+    begun = project.open()
+    index(begun)
+    writer = begun.index.readable().writer
+    assert writer is not None
+    with writer.manifest.transaction() as connection:
+        put_awaited(connection, [f"src/not_read_{number}.py" for number in range(100)], all_of_them=True)
+    begun.close()
+    watcher = SlowWatcher()
+    project.make_watcher = lambda *_: watcher
+    again = project.open(stay=0.0, in_time=50, freshness=PATIENCE_S)
+    try:
+        answer = again.search(SearchRequest("set cookie"), never_cancelled)
+        assert watcher.starting.wait(PATIENCE_S)
+        assert answer.hits[0].path == "src/cookies.py"
+        assert again.live_update.shortfall().looks_over
+    finally:
+        watcher.may_go_on.set()
 
 
 def test_the_listing_of_folders_to_watch_keeps_no_question_waiting(project: Project) -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sidecar.engine.index.arrays import Kept
 from sidecar.engine.index.snapshot import Snapshot, Snapshots
-from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, aligned, columns_of
+from sidecar.engine.search.rank import index_columns
+from sidecar.engine.search.rank.index_columns import ChunkNorms, IndexColumns, RowTable, aligned, columns_of
 from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
 from tests.examples import examples
 
@@ -59,7 +60,10 @@ def assert_same(snapshot: Snapshot, fresh: Snapshot) -> None:
             ours, others = getattr(left_columns, field.name), getattr(right_columns, field.name)
             if isinstance(ours, RowTable):
                 ours, others = ours.rows(ids), others.rows(ids)
+            if isinstance(ours, ChunkNorms):
+                ours, others = ours[left_columns.in_collection], others[right_columns.in_collection]
             assert np.array_equal(ours, others), field.name
+        assert np.array_equal(left_columns.least_norms, right_columns.least_norms)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -92,6 +96,78 @@ def test_an_older_snapshot_still_finds_its_lengths_after_a_newer_one_was_read(tm
         nothing_known.close()
 
 
+@pytest.mark.parametrize("files", [20, 400])
+def test_new_files_cost_no_copy_of_the_arrays_however_many_files_there_are(tmp_path: Path, files: int) -> None:
+    chance = random.Random(files)
+    with small_index(tmp_path, {f"a/{number}.py": text_of(chance) + "x = 1\n" for number in range(files)}) as index:
+        with index.snapshot() as before:
+            copied = before.rooms.copied
+        for number in range(5):
+            index.put({f"b/{number}.py": text_of(chance) + "x = 1\n"})
+            with index.snapshot() as snapshot:
+                assert snapshot.rooms.copied == copied
+        assert np.shares_memory(snapshot.chunk_ids, before.chunk_ids)
+        nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+        with nothing_known.open() as fresh:
+            assert_same(snapshot, fresh)
+        nothing_known.close()
+
+
+def test_columns_of_a_revision_with_only_new_files_continue_those_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(3)
+    with small_index(tmp_path, {f"a/{number}.py": text_of(chance) + "x = 1\n" for number in range(9)}) as index:
+        index.put({"a/1.md": "# words\n"})
+        for number in range(2):  # the first change makes room
+            index.put({f"b/{number}.py": text_of(chance) + "x = 1\n"})
+            with index.snapshot() as snapshot:
+                former = [columns_of(snapshot, collection) for collection in (0, 1)]
+        nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+        index.put({"c/1.py": text_of(chance) + "y = 1\n", "c/1.md": "# more words\n"})
+        with nothing_known.open() as fresh:
+            for collection in (0, 1):
+                columns_of(fresh, collection)
+            with monkeypatch.context() as patched, index.snapshot() as snapshot:
+                patched.setattr(index_columns, "_made_anew", None)
+                patched.setattr(index_columns, "read_lengths", None)
+                assert_same(snapshot, fresh)
+            assert [columns.chunks.rows(np.array([10**6])).tolist() for columns in former] == [[-1], [-1]]
+        nothing_known.close()
+
+
+def test_missing_vectors_are_filled_in_without_changing_what_a_former_snapshot_sees(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"a/1.py": "x = 1\n"}) as index:
+        index.put({"a/2.py": "y = 2\n"}, embed=False)
+        with index.snapshot() as former:
+            missing = index.manifest.without_vector(5)
+            with index.manifest.transaction():
+                index.manifest.set_vectors([(m.chunk_id, 7) for m in missing], [(m.file_id, 8) for m in missing])
+            with index.snapshot() as snapshot:
+                assert snapshot.chunk_vector.tolist()[1:] == [7]
+            assert former.chunk_vector.tolist()[1:] == [0]
+
+
+def test_a_vector_that_is_missing_among_many_is_looked_up_without_reading_those_between(tmp_path: Path) -> None:
+    with small_index(tmp_path, {}) as index:
+        index.put({"a/first.py": "x = 1\n"}, embed=False)
+        index.put({f"a/{number}.py": "x = 1\n" for number in range(60)})
+        index.put({"a/last.py": "x = 1\n"}, embed=False)
+        with index.snapshot() as known:
+            asked: list[str] = []
+            known.connection.set_trace_callback(asked.append)
+            reader = known.connection
+        with index.manifest.transaction() as connection:
+            connection.execute("UPDATE chunks SET vector_id = 9 WHERE vector_id = 0")
+            connection.execute("UPDATE files SET path_vector = 9 WHERE path_vector = 0")
+        with index.snapshot() as snapshot:
+            assert snapshot.connection is reader
+            assert [snapshot.chunk_vector[0], snapshot.chunk_vector[-1]] == [9, 9]
+        reader.set_trace_callback(None)
+        assert not any("BETWEEN" in one for one in asked)
+        assert sum("vector" in one and "IN (1,62)" in one for one in asked) == 2
+
+
 def test_rows_are_found_by_scattered_ids_in_any_order() -> None:
     ids = np.array([9_000_000, 5, 77, 40_000], np.int64)
     assert RowTable(ids).rows(np.array([5, 6, 40_000, 9_000_000, 77, 9_000_001])).tolist() == [1, -1, 3, 0, 2, -1]
@@ -105,7 +181,7 @@ def test_rows_that_stay_are_copied_alike_whether_few_or_many_are_gone(size: int,
     chance = np.random.default_rng(seed)
     mask, values = chance.random(size) >= share, chance.integers(0, 99, size)
     added = np.array([100, 101])
-    assert np.array_equal(Kept(mask).followed_by(values, added), np.concatenate([values[mask], added]))
+    assert np.array_equal(Kept(mask).followed_by("any", values, added), np.concatenate([values[mask], added]))
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.engine.search.symbols import find_symbols
+from sidecar.parts.coverage import CANCELLED, put_awaited
 from tests.engine.search_index import SmallIndex, small_index
 
 FILES = {
@@ -89,3 +90,22 @@ def test_a_name_that_only_many_changes_ago_was_known_is_not_offered(tmp_path: Pa
             index.put({"src/steps.py": names})
             assert found(index, f"step{number}_x0007")[0][1] == "typo"
         assert ("step0_00070", "typo") not in found(index, "step0_x0070")
+
+
+def test_no_other_name_is_searched_while_files_are_read_for_the_first_time(tmp_path: Path) -> None:
+    with small_index(tmp_path, FILES) as index:
+        with index.manifest.transaction() as connection:
+            put_awaited(connection, ["src/later.py"], all_of_them=True)
+        assert ("include_router", "typo") not in found(index, "include_routers")
+        assert index.search("include_routers").notice == ""
+        index.put({"src/later.py": "def include_routers(app):\n    return app\n"})
+        assert found(index, "include_routers")[0] == ("include_routers", "exact")
+        assert found(index, "inclde_router")[0] == ("include_router", "typo")
+
+
+def test_names_are_corrected_in_an_index_whose_building_was_cancelled(tmp_path: Path) -> None:
+    with small_index(tmp_path, FILES) as index:
+        with index.manifest.transaction() as connection:
+            put_awaited(connection, ["src/later.py"], all_of_them=True)
+            index.manifest.set_meta(**{CANCELLED: 1})
+        assert found(index, "inclde_router")[0] == ("include_router", "typo")

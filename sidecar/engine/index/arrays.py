@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Annotated, Any, Literal, get_type_hints
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
+from sidecar.engine.concurrency.room import Rooms
 from sidecar.model.terms import Ids
 
 Int32s = NDArray[np.int32]
@@ -33,7 +34,7 @@ class Arrays:
 
     `chunk_file` is the row of a chunk's file, `chunk_kind` an index into `kinds`. A vector id of 0 means that the text
     has no vector yet. Arrays with a `_Column` are loaded generically: a new one needs a line here, and a line in
-    `search/source.py` if searches read it.
+    `search/source.py` if searches read it. `rooms` are shared by all revisions that were derived from one another.
     """
 
     revision: int
@@ -51,6 +52,7 @@ class Arrays:
     chunk_slot: Annotated[Ids, _Column("chunks", "slot", np.int64)]
     chunk_vector: Annotated[Ids, _Column("chunks", "vector_id", np.int64)]
     memo: Memo = field(default_factory=Memo)
+    rooms: Rooms = field(default_factory=Rooms)
 
 
 def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
@@ -61,6 +63,9 @@ def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
 
 
 _MOST_STRETCHES = 100
+_DENSE = 8
+"""Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
+_ASKED = 500
 _FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
 
 
@@ -76,7 +81,23 @@ def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | N
         known = _nothing()
     alive, files = _load_files(connection, known)
     chunks = _load_chunks(connection, known, alive, files["file_ids"])
-    return Arrays(revision=revision, memo=memo, **files, **chunks)
+    # Rooms of arrays that have lost rows would only keep those arrays in memory.
+    rooms = known.rooms if alive.all() else Rooms()
+    return Arrays(revision=revision, memo=memo, rooms=rooms, **files, **chunks)
+
+
+class Everything:
+    """The rows of arrays that all stay, so that most arrays are lengthened where they are. Those in `changing` are
+    copied."""
+
+    def __init__(self, rooms: Rooms, changing: Collection[str]) -> None:
+        self._rooms = rooms
+        self._changing = changing
+
+    def followed_by(self, name: str, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
+        """Returns the values, followed by the added ones."""
+        rooms = self._rooms
+        return (rooms.copied_anew if name in self._changing else rooms.followed_by)(name, values, added)
 
 
 class Kept:
@@ -94,7 +115,7 @@ class Kept:
             ends = [*gone[[0, *(breaks + 1).tolist()]].tolist(), len(mask)] if len(gone) else [len(mask)]
             self._stretches = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
 
-    def followed_by(self, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
+    def followed_by(self, _name: str, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
         """Returns the values of the rows that stay, followed by the added ones."""
         if self._mask is not None:
             return np.concatenate([values[self._mask], added])
@@ -120,10 +141,13 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, d
     names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
     new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
     alive = _alive_files(connection, known, [row[0] for row in new])
-    still = alive.tolist()
+    still = None if alive.all() else alive.tolist()
     loaded: dict[str, Any] = {
-        "paths": [*compress(known.paths, still), *(row[0] for row in new)],
-        "languages": [*compress(known.languages, still), *(row[1] for row in new)],
+        "paths": [*(known.paths if still is None else compress(known.paths, still)), *(row[0] for row in new)],
+        "languages": [
+            *(known.languages if still is None else compress(known.languages, still)),
+            *(row[1] for row in new),
+        ],
     }
     for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
         added = ints(new, number).astype(column.dtype)
@@ -136,12 +160,14 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, d
 def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
     """Returns which of the known files still exist.
 
-    A changed file gets a new id, so a known path among the new ones is gone. The number of rows then usually shows that
-    no other file is gone. If it does not, all ids are read.
+    The number of rows shows whether any is gone. A changed file gets a new id, so a known path among the new ones is
+    gone, and usually no other file is. If one is, all ids are read.
     """
+    (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
+    if count == len(known.paths) + len(new_paths):
+        return np.ones(len(known.paths), bool)
     replaced = set(new_paths)
     alive = ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
-    (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
     if int(alive.sum()) == count - len(new_paths):
         return alive
     last = int(known.file_ids[-1])
@@ -154,20 +180,24 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, fi
     new, new_files, kind_names = _new_chunks(connection, last)
     kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
     codes = {kind: number for number, kind in enumerate(kinds)}
-    keep = Kept(alive[known.chunk_file])
-    rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+    all_stay = bool(alive.all())
+    # Missing vector ids are filled in below, and former revisions see the same arrays.
+    changing = frozenset[str]() if known.chunk_vector.all() else frozenset(["chunk_vector"])
+    keep = Everything(known.rooms, changing) if all_stay else Kept(alive[known.chunk_file])
+    held = known.chunk_file if all_stay else (np.cumsum(alive, dtype=np.int32) - np.int32(1))[known.chunk_file]
     added_kinds = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
     loaded: dict[str, Any] = {
-        "chunk_file": keep.followed_by(rows[known.chunk_file], rows_of(file_ids, new_files)),
-        "chunk_kind": keep.followed_by(known.chunk_kind, added_kinds),
+        "chunk_file": keep.followed_by("chunk_file", held, rows_of(file_ids, new_files)),
+        "chunk_kind": keep.followed_by("chunk_kind", known.chunk_kind, added_kinds),
         "kinds": kinds,
     }
     for number, (name, column) in enumerate(_CHUNK_COLUMNS.items()):
         added = new[:, number].astype(column.dtype)
-        loaded[name] = keep.followed_by(getattr(known, name), added)
+        loaded[name] = keep.followed_by(name, getattr(known, name), added)
     before = slice(0, len(loaded["chunk_ids"]) - len(new))
-    ids, vectors = loaded["chunk_ids"][before], loaded["chunk_vector"][before]
-    _refresh(connection, "SELECT id, vector_id FROM chunks", ids, vectors)
+    _refresh(
+        connection, "SELECT id, vector_id FROM chunks", loaded["chunk_ids"][before], loaded["chunk_vector"][before]
+    )
     return loaded
 
 
@@ -186,11 +216,18 @@ def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, li
 
 
 def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
-    """Reads the vector ids again that were 0, and writes them into `values` in place."""
+    """Reads the vector ids again that were 0, and writes them into `values` in place. An interrupted run leaves some
+    that are far apart, so rows between these are not read."""
     missing = ids[values == 0]
     if not len(missing):
         return
-    rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    rows: list[tuple[int, int]] = []
+    if int(missing[-1]) - int(missing[0]) < _DENSE * len(missing):
+        rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    else:
+        for start in range(0, len(missing), _ASKED):
+            some = missing[start : start + _ASKED].tolist()
+            rows += connection.execute(f"{select} WHERE id IN ({','.join('?' * len(some))})", some)
     at = rows_of(ids, ints(rows, 0))
     values[at[at >= 0]] = ints(rows, 1)[at >= 0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,13 +16,9 @@ _PER_EDIT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class NameTable:
+class _Block:
     """Names as UTF-8 without separators: name i is `text[ends[i - 1]:ends[i]]`. `lengths` are in letters, and `letters`
-    has a bit for each letter that occurs in the name; 63 letters share a bit. Takes 14 bytes for each name beside its
-    text; a Python string takes 60.
-
-    A name may occur more than once.
-    """
+    has a bit for each letter that occurs in the name; 63 letters share a bit."""
 
     text: bytes
     ends: NDArray[np.uint32]
@@ -32,45 +28,73 @@ class NameTable:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def with_more(self, names: Iterable[str]) -> NameTable:
-        """These names, followed by others."""
-        parts = [self, *_tables(names)]
-        sizes = [len(part.text) for part in parts]
-        starts = np.cumsum([0, *sizes[:-1]])
-        return NameTable(
-            b"".join(part.text for part in parts),
-            np.concatenate([part.ends + np.uint32(start) for part, start in zip(parts, starts, strict=True)]),
-            np.concatenate([part.lengths for part in parts]),
-            np.concatenate([part.letters for part in parts]),
-        )
-
-    def near(self, name: str, edits: int) -> list[str]:
-        """The distinct names that as many edits may make of `name`, in order of the alphabet: all that they do make of
-        it, and others. An edit adds, drops or replaces a letter, or swaps two neighbours."""
-        length, letters = len(name), _letters_of([name], np.array([len(name)]))[0]
+    def near(self, length: int, letters: np.uint64, edits: int) -> Iterator[str]:
+        """See `NameTable.near`; `length` and `letters` are those of the name."""
         near = (self.lengths >= max(0, length - edits)) & (self.lengths <= length + edits)
         places = np.flatnonzero(near)
         places = places[np.bitwise_count(self.letters[places] ^ letters) <= _PER_EDIT * edits]
         starts = np.where(places > 0, self.ends[places - 1], 0)
         pieces = zip(starts.tolist(), self.ends[places].tolist(), strict=True)
-        return sorted({self.text[start:end].decode() for start, end in pieces})
+        return (self.text[start:end].decode() for start, end in pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class NameTable:
+    """Names in blocks, each at least twice as long as the next. Takes 14 bytes for each name beside its text; a Python
+    string takes 60.
+
+    A name may occur more than once.
+    """
+
+    blocks: tuple[_Block, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    def with_more(self, names: Iterable[str]) -> NameTable:
+        """These names, followed by others. Copies about as much as is added: a block is joined with later ones when
+        they have become half as long."""
+        added = list(_blocks(names))
+        count, kept = sum(map(len, added)), len(self.blocks)
+        if not count:
+            return self
+        while kept and len(self.blocks[kept - 1]) < 2 * count:
+            kept -= 1
+            count += len(self.blocks[kept])
+        return NameTable((*self.blocks[:kept], _joined([*self.blocks[kept:], *added])))
+
+    def near(self, name: str, edits: int) -> list[str]:
+        """The distinct names that as many edits may make of `name`, in order of the alphabet: all that they do make of
+        it, and others. An edit adds, drops or replaces a letter, or swaps two neighbours."""
+        letters = _letters_of([name], np.array([len(name)]))[0]
+        return sorted({near for block in self.blocks for near in block.near(len(name), letters, edits)})
 
 
 def name_table(names: Iterable[str]) -> NameTable:
     """A table of these names, none of which is empty."""
-    empty = NameTable(b"", np.zeros(0, np.uint32), np.zeros(0, np.uint16), np.zeros(0, np.uint64))
-    return empty.with_more(names)
+    return NameTable().with_more(names)
 
 
-def _tables(names: Iterable[str]) -> Iterator[NameTable]:
-    """Tables of so many names at a time as may be Python strings at once."""
+def _joined(blocks: Sequence[_Block]) -> _Block:
+    sizes = [len(block.text) for block in blocks]
+    starts = np.cumsum([0, *sizes[:-1]])
+    return _Block(
+        b"".join(block.text for block in blocks),
+        np.concatenate([block.ends + np.uint32(start) for block, start in zip(blocks, starts, strict=True)]),
+        np.concatenate([block.lengths for block in blocks]),
+        np.concatenate([block.letters for block in blocks]),
+    )
+
+
+def _blocks(names: Iterable[str]) -> Iterator[_Block]:
+    """Blocks of so many names at a time as may be Python strings at once."""
     left = iter(names)
     while some := list(islice(left, _AT_ONCE)):
         encoded = [name.encode() for name in some]
         lengths = np.fromiter(map(len, some), np.int64, len(some))
         ends = np.cumsum(np.fromiter(map(len, encoded), np.uint32, len(some)), dtype=np.uint32)
         longest = np.iinfo(np.uint16).max
-        yield NameTable(
+        yield _Block(
             b"".join(encoded), ends, np.minimum(lengths, longest).astype(np.uint16), _letters_of(some, lengths)
         )
 

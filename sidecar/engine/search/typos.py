@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sidecar.engine.search.name_table import NameTable, name_table
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.source import SearchedSnapshot
+from sidecar.parts.coverage import is_reading
 from sidecar.parts.lexical.definitions import (
     DefinitionRow,
     defined_among,
@@ -42,8 +43,11 @@ class _Names:
 def mistyped(snapshot: SearchedSnapshot, folded: str) -> list[str]:
     """Returns the defined names, folded, that are closest to this one, best first: at most one edit away, or two for a
     name of eight or more letters. An edit adds, drops or replaces a letter, or swaps two adjacent ones. Reads all
-    names, or those of new files if all have been read before."""
-    if len(folded) < _SHORTEST:
+    names, or those of new files if all have been read before.
+
+    Nothing is close while files are being read for the first time: one of them may define the name as it was typed, and
+    reading the names again and again takes longer than the rest of the search."""
+    if len(folded) < _SHORTEST or is_reading(snapshot.connection):
         return []
     # Imported here, because most searches do not need it, and the start must stay fast.
     from sidecar.parts.fuzzy import closest

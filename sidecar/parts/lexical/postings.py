@@ -59,6 +59,7 @@ MOST_TERMS = 96
 _ASKED = 500
 COLUMNS = 3
 
+_LENGTHS = "chunk_ids, chunk_lengths, file_ids, field_lengths"
 _PAUSE_EVERY = 2048
 """Rows between two pauses."""
 _HIGHEST = np.iinfo(np.int64).max
@@ -259,19 +260,18 @@ def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) ->
     return FoundPostings(found, len(places))
 
 
-def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
-    """Returns the lengths of everything in the index, dead or alive. With `after`, only those of segments with a chunk
-    id above that.
+def read_lengths(connection: sqlite3.Connection) -> Lengths:
+    """Returns the lengths of everything in the index, dead or alive."""
+    return _lengths(connection.execute(f"SELECT {_LENGTHS} FROM lexical_segments"))
 
-    Such a segment may contain older chunks too, because merges join old and new ones.
+
+def newest_lengths(connection: sqlite3.Connection) -> Iterator[Lengths]:
+    """Yields the lengths in each segment, the newest first, so that those of new files are usually in the first few.
+
+    A segment may contain older files too, because merges join old and new ones.
     """
-    columns = "chunk_ids, chunk_lengths, file_ids, field_lengths"
-    if after <= 0:
-        return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments"))
-    # The ids of a segment ascend, so its last one is its highest.
-    last = connection.execute("SELECT segment, substr(chunk_ids, -8) FROM lexical_segments").fetchall()
-    marks = ",".join(str(segment) for segment, blob in last if int.from_bytes(blob, "little") > after)
-    return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
+    for (segment,) in connection.execute("SELECT segment FROM lexical_segments ORDER BY segment DESC").fetchall():
+        yield lengths_in(connection, [segment])
 
 
 def merge_segments(
@@ -475,8 +475,8 @@ def _lengths(rows: sqlite3.Cursor) -> Lengths:
 
 def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
     """Returns the lengths in these segments, dead or alive."""
-    columns, marks = "chunk_ids, chunk_lengths, file_ids, field_lengths", ",".join(map(str, segments))
-    return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
+    marks = ",".join(map(str, segments))
+    return _lengths(connection.execute(f"SELECT {_LENGTHS} FROM lexical_segments WHERE segment IN ({marks})"))
 
 
 def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
@@ -551,6 +551,7 @@ __all__ = [
     "create_tables",
     "merge_segments",
     "most_telling",
+    "newest_lengths",
     "read_bodies",
     "read_lengths",
     "read_postings",

@@ -3,7 +3,8 @@ take a few bytes per chunk, and have no text and no vectors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar
@@ -15,7 +16,7 @@ from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
-from sidecar.parts.lexical.postings import Lengths, read_lengths
+from sidecar.parts.lexical.postings import Lengths, newest_lengths, read_lengths
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -47,21 +48,32 @@ class RowTable:
 
     def __init__(self, ids: Ids, rows: Rows | None = None) -> None:
         given = np.arange(len(ids), dtype=np.int32) if rows is None else rows
-        self._before = int(ids.min()) - 1 if len(ids) else 0
-        span = int(ids.max()) - self._before if len(ids) else 0
-        self._table: Rows | None = None
+        self.before = int(ids.min()) - 1 if len(ids) else 0
+        span = int(ids.max()) - self.before if len(ids) else 0
+        self.table: Rows | None = None
         if span <= _DENSE * len(ids):
             # One cell more at either end, to which ids outside the range are clipped.
-            self._table = np.full(span + 2, -1, np.int32)
-            _put_in(self._table, ids - self._before, given)
+            self.table = np.full(span + 2, -1, np.int32)
+            _put_in(self.table, ids - self.before, given)
         else:
             order = np.argsort(ids)
             self._rows, self._ids = given[order], ids[order]
 
+    def continued(self, ids: Ids, rows: Rows) -> RowTable | None:
+        """Returns a table of these further ids too, which must ascend and follow all others. None if there is no table
+        to continue. Copies the table, which takes a fraction of the time of making it."""
+        if self.table is None or not len(ids):
+            return self if self.table is not None else None
+        longer = copy(self)
+        longer.table = np.full(int(ids[-1]) - self.before + 2, -1, np.int32)
+        longer.table[: len(self.table)] = self.table
+        _put_in(longer.table, ids - self.before, rows)
+        return longer
+
     def rows(self, ids: Ids) -> Rows:
         """Returns the row of each id, shape [n]; -1 for unknown ids."""
-        if self._table is not None:
-            return np.asarray(self._table.take(ids - self._before, mode="clip"))
+        if self.table is not None:
+            return np.asarray(self.table.take(ids - self.before, mode="clip"))
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         return np.where(self._ids[at] == ids, self._rows[at], np.int32(-1))
 
@@ -92,6 +104,23 @@ def _put_in(table: Rows, cells: Ids, rows: Rows) -> None:
         table[first : first + end - begin] = rows[begin:end]
 
 
+class ChunkNorms:
+    """The length norms of chunks, computed where they are read: the average length changes with every revision."""
+
+    def __init__(self, lengths: Floats, average: float) -> None:
+        """`lengths` are numbers of terms, shape [chunks]; `average` is that of the collection."""
+        self._lengths = lengths
+        self._average = average
+
+    def __getitem__(self, rows: Rows | Flags) -> Floats:
+        """Returns the norms of these chunk rows, shape [n]."""
+        return length_norms(self._lengths[rows], self._average, CHUNK_CURVE)
+
+    def least(self, starts: NDArray[np.int64]) -> Floats:
+        """Returns the smallest norm in each run of rows, given the first row of each. A norm grows with the length."""
+        return length_norms(np.minimum.reduceat(self._lengths, starts), self._average, CHUNK_CURVE)
+
+
 @dataclass(frozen=True)
 class IndexColumns:
     """Columns of one collection at one revision.
@@ -99,7 +128,8 @@ class IndexColumns:
     The norms are BM25 length norms (`length_norms`) of shape [chunks] and [files], and of [files, FIELDS] for
     `field_norms`; those of the other collection's rows are meaningless and never used. `chunks` and `files` map ids to
     rows, and `holders` maps a chunk's id to its file's row; ids of the other collection are unknown to them.
-    `body_lengths` are the numbers of terms per file.
+    `body_lengths` are the numbers of terms per file. `chunk_ids` are those of the snapshot, and `terms` is how many
+    terms all chunks of the collection have.
 
     The chunks of one file are consecutive rows, because their ids are assigned together. Each such run is a group:
     `group_start` is its first row, `group_length` its length, `group_file` its file's row. `group_of` is the group's
@@ -113,7 +143,7 @@ class IndexColumns:
     in_collection: Flags
     chunk_count: int
     file_count: int
-    chunk_norms: Floats
+    chunk_norms: ChunkNorms
     file_norms: Floats
     field_norms: Floats
     group_start: NDArray[np.int64]
@@ -121,13 +151,15 @@ class IndexColumns:
     group_file: Rows
     group_of: Rows
     body_lengths: Floats
+    chunk_ids: Ids
+    terms: float
 
     @cached_property
     def least_norms(self) -> Floats:
         """The smallest norm of each file's chunks, shape [files]; 0 for files without chunks."""
         least = np.zeros(len(self.group_of), np.float32)
         if len(self.group_start):
-            least[self.group_file] = np.minimum.reduceat(self.chunk_norms, self.group_start)
+            least[self.group_file] = self.chunk_norms.least(self.group_start)
         return least
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
@@ -138,42 +170,61 @@ class IndexColumns:
         return best
 
 
-@dataclass(frozen=True)
 class _Columns:
-    """The columns of one revision that searches have used so far, by collection."""
+    """The columns that searches have used so far, by collection: of this revision, and of a former one until those of
+    this revision are made."""
 
-    by_collection: dict[int, IndexColumns] = field(default_factory=dict)
+    def __init__(self, known: _Columns | None) -> None:
+        self.made: dict[int, IndexColumns] = {}
+        self.former: dict[int, IndexColumns] = {} if known is None else {**known.former, **known.made}
 
 
 def columns_of(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
     """Returns the columns of a collection in this snapshot, which are computed at the first search of its revision."""
-    made = snapshot.memo.get(_Columns, _Columns).by_collection
-    found = made.get(collection)
-    return found if found is not None else made.setdefault(collection, _make(snapshot, collection))
+    columns = snapshot.memo.carried(_Columns, _Columns)
+    found = columns.made.get(collection)
+    if found is not None:
+        return found
+    made = _make(snapshot, collection, columns.former.get(collection))
+    columns.former.pop(collection, None)
+    return columns.made.setdefault(collection, made)
 
 
-def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
+@dataclass(frozen=True)
+class _Parts:
+    """What the columns of a collection have for each chunk, and for each group of chunks."""
+
+    chunks: RowTable
+    holders: RowTable
+    in_collection: Flags
+    terms: float
+    starts: NDArray[np.int64]
+    file_lengths: Floats
+
+
+def _make(snapshot: SearchedSnapshot, collection: int, former: IndexColumns | None) -> IndexColumns:
     lengths = _lengths_of(snapshot)
     bodies, fields = lengths.bodies, lengths.fields
     file_flags = np.asarray(snapshot.file_collection == collection)
-    chunk_flags = file_flags[snapshot.chunk_file]
-    file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
-    starts = _starts(snapshot.chunk_file)
+    parts = None
+    if former is not None and continues(snapshot.chunk_ids, former.chunk_ids):
+        parts = _continued(former, snapshot, bodies, file_flags)
+    parts = parts or _made_anew(snapshot, bodies, file_flags)
+    file_lengths, starts = parts.file_lengths, parts.starts
     group_file = snapshot.chunk_file[starts]
     group_of = np.full(len(fields), -1, np.int32)
     group_of[group_file] = np.arange(len(starts), dtype=np.int32)
-    chunk_rows = np.flatnonzero(chunk_flags).astype(np.int32)
     file_rows = np.flatnonzero(file_flags).astype(np.int32)
-    chunk_ids, chunk_file = _at(snapshot.chunk_ids, chunk_rows), _at(snapshot.chunk_file, chunk_rows)
+    chunk_count = int(np.count_nonzero(parts.in_collection))
     return IndexColumns(
         collection=collection,
-        chunks=RowTable(chunk_ids, chunk_rows),
+        chunks=parts.chunks,
         files=RowTable(snapshot.file_ids[file_rows], file_rows),
-        holders=RowTable(chunk_ids, chunk_file),
-        in_collection=chunk_flags,
-        chunk_count=int(chunk_flags.sum()),
+        holders=parts.holders,
+        in_collection=parts.in_collection,
+        chunk_count=chunk_count,
         file_count=int(file_flags.sum()),
-        chunk_norms=length_norms(bodies, _average(bodies, chunk_flags), CHUNK_CURVE),
+        chunk_norms=ChunkNorms(bodies, parts.terms / chunk_count if chunk_count else 1.0),
         file_norms=length_norms(file_lengths, _average(file_lengths, file_flags), FILE_CURVE),
         field_norms=np.stack(
             [length_norms(fields[:, i], _average(fields[:, i], file_flags), c) for i, c in enumerate(FIELD_CURVES)], 1
@@ -183,7 +234,62 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
         group_file=group_file,
         group_of=group_of,
         body_lengths=file_lengths,
+        chunk_ids=snapshot.chunk_ids,
+        terms=parts.terms,
     )
+
+
+def _made_anew(snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) -> _Parts:
+    flags = file_flags[snapshot.chunk_file]
+    rows = np.flatnonzero(flags).astype(np.int32)
+    ids, holders = _at(snapshot.chunk_ids, rows), _at(snapshot.chunk_file, rows)
+    return _Parts(
+        chunks=RowTable(ids, rows),
+        holders=RowTable(ids, holders),
+        in_collection=flags,
+        terms=_sum(bodies[flags]),
+        starts=_starts(snapshot.chunk_file),
+        file_lengths=_by_file(snapshot.chunk_file, bodies, len(file_flags)),
+    )
+
+
+def _continued(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) -> _Parts | None:
+    """Continues the columns of a former revision, whose chunks this one has too, followed by others. None if that is
+    impossible."""
+    known, files = len(former.chunk_ids), len(former.group_of)
+    holders = snapshot.chunk_file[known:]
+    if len(holders) and int(holders.min()) < files:
+        return None
+    flags = file_flags[holders]
+    rows = (np.flatnonzero(flags) + known).astype(np.int32)
+    ids = snapshot.chunk_ids[rows]
+    chunks, held = former.chunks.continued(ids, rows), former.holders.continued(ids, snapshot.chunk_file[rows])
+    if chunks is None or held is None:
+        return None
+    return _Parts(
+        chunks=chunks,
+        holders=held,
+        in_collection=np.concatenate([former.in_collection, flags]),
+        terms=former.terms + _sum(bodies[known:][flags]),
+        starts=np.concatenate([former.group_start, _starts(holders) + known]),
+        file_lengths=np.concatenate(
+            [former.body_lengths, _by_file(holders - np.int32(files), bodies[known:], len(file_flags) - files)]
+        ),
+    )
+
+
+def continues(ids: Ids, known: Ids) -> bool:
+    """Whether `ids` begin with the ids of a former revision, because they are a longer part of the same array."""
+    return known.base is not None and ids.base is known.base and len(ids) >= len(known)
+
+
+def _by_file(holders: Rows, bodies: Floats, files: int) -> Floats:
+    return np.bincount(holders, weights=bodies, minlength=files).astype(np.float32)
+
+
+def _sum(lengths: Floats) -> float:
+    """Sums whole numbers, exactly."""
+    return float(lengths.sum(dtype=np.float64))
 
 
 def _starts(holders: Rows) -> NDArray[np.int64]:
@@ -196,12 +302,12 @@ def _starts(holders: Rows) -> NDArray[np.int64]:
 class _Lengths:
     """Lengths in terms: of chunks, shape [chunks], and of the fields of files, shape [files, FIELDS]."""
 
-    def __init__(self, snapshot: SearchedSnapshot) -> None:
-        self.chunk_ids: Ids = snapshot.chunk_ids
-        self.file_ids: Ids = snapshot.file_ids
+    def __init__(self, chunk_ids: Ids, file_ids: Ids) -> None:
+        self.chunk_ids = chunk_ids
+        self.file_ids = file_ids
         self.bodies = np.zeros(len(self.chunk_ids), np.float32)
         self.fields = np.zeros((len(self.file_ids), FIELDS), np.float32)
-        self._seen = np.zeros(len(self.chunk_ids), bool)
+        self.seen = np.zeros(len(self.chunk_ids), bool)
 
     def take_over(self, known: _Lengths) -> bool:
         """Copies the lengths of those ids that this revision has, range by range. Returns False if the ids form too
@@ -211,7 +317,7 @@ class _Lengths:
             return False
         for begin, other, count in chunks:
             self.bodies[begin : begin + count] = known.bodies[other : other + count]
-            self._seen[begin : begin + count] = True
+            self.seen[begin : begin + count] = True
         for begin, other, count in files:
             self.fields[begin : begin + count] = known.fields[other : other + count]
         return True
@@ -221,15 +327,23 @@ class _Lengths:
         rows = chunks.rows(lengths.chunk_ids)
         here = rows >= 0
         self.bodies[rows[here]] = lengths.bodies[here]
-        self._seen[rows[here]] = True
+        self.seen[rows[here]] = True
         rows = files.rows(lengths.file_ids)
         here = rows >= 0
         self.fields[rows[here]] = lengths.fields[here]
 
+    def followed_by(self, later: _Lengths, snapshot: SearchedSnapshot) -> _Lengths:
+        """Returns these lengths and the later ones, as those of a snapshot."""
+        both = _Lengths(snapshot.chunk_ids, snapshot.file_ids)
+        both.bodies = np.concatenate([self.bodies, later.bodies])
+        both.fields = np.concatenate([self.fields, later.fields])
+        both.seen = np.concatenate([self.seen, later.seen])
+        return both
+
     @property
     def complete(self) -> bool:
         """Whether the lengths of all chunks are known."""
-        return bool(self._seen.all())
+        return bool(self.seen.all())
 
 
 def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
@@ -239,18 +353,34 @@ def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
 def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Lengths:
     """Takes over the lengths that `known` has from another revision, reads the others from the manifest, and returns
     all."""
-    found = _Lengths(snapshot)
+    if known is not None and continues(snapshot.chunk_ids, known.chunk_ids):
+        return _with_later(snapshot, known)
+    found = _Lengths(snapshot.chunk_ids, snapshot.file_ids)
     if known is not None and len(known.chunk_ids):
         if not found.take_over(known):
             found.take(RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids), known)
-        after = read_lengths(snapshot.connection, after=int(known.chunk_ids[-1]))
-        few = len(after.chunk_ids) < len(snapshot.chunk_ids) // _DENSE
-        table = _SortedIds if few else RowTable
-        found.take(table(snapshot.chunk_ids), table(snapshot.file_ids), after)
+        _take_newest(found, snapshot)
     # `known` may belong to a later revision, which lacks some of these chunks.
     if not found.complete:
         found.take(RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids), read_lengths(snapshot.connection))
     return found
+
+
+def _with_later(snapshot: SearchedSnapshot, known: _Lengths) -> _Lengths:
+    """Returns the lengths of a revision that has the chunks of `known`, followed by others."""
+    found = _Lengths(snapshot.chunk_ids[len(known.chunk_ids) :], snapshot.file_ids[len(known.file_ids) :])
+    _take_newest(found, snapshot)
+    return known.followed_by(found, snapshot)
+
+
+def _take_newest(found: _Lengths, snapshot: SearchedSnapshot) -> None:
+    """Reads the lengths in one segment after the other, the newest first, until all are known."""
+    for lengths in newest_lengths(snapshot.connection):
+        if found.complete:
+            return
+        few = len(lengths.chunk_ids) < len(found.chunk_ids) // _DENSE
+        table = _SortedIds if few else RowTable
+        found.take(table(found.chunk_ids), table(found.file_ids), lengths)
 
 
 def aligned(ids: Ids, known: Ids) -> list[tuple[int, int, int]] | None:
