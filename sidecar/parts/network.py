@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import math
 import os
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
+from weakref import ref
 
 from sidecar import __version__, shown
 from sidecar.errors import SidecarError
@@ -52,11 +56,14 @@ class Expected:
 @dataclass(frozen=True, slots=True)
 class Slowest:
     """The slowest acceptable download: after `grace_s` seconds its average must be at least `bytes_per_s` (0: no
-    minimum). The server may send nothing for at most `silent_s` seconds at a time."""
+    minimum). At most `silent_s` seconds may pass before the first byte of the content, whatever else is sent meanwhile
+    (redirects, handshakes, headers), and between two blocks of it. For an upload the limit is `stored_s`: for each
+    block that is sent, and for the answer."""
 
     grace_s: float = 30.0
     bytes_per_s: float = 0.0
     silent_s: float = _READ_S
+    stored_s: float = _PUT_S
 
 
 class Answer(NamedTuple):
@@ -95,6 +102,7 @@ class Server:
             raise self._failed(
                 f"{way.setting} is {shown.reason(source)}, which is not a valid address: {shown.reason(error)}."
             ) from error
+        self._sockets: list[ref[socket.socket]] = []
         if not self._may_ask(self.source) or address.query or address.fragment or "@" in address.netloc:
             raise self._failed(
                 f"{way.setting} is {shown.reason(source)}; it must begin with https:// and name a server, "
@@ -157,12 +165,12 @@ class Server:
     def find(self, url: str, most: int = MAX_ANSWER_BYTES) -> Answer | None:
         """Returns the same as `read`; None if the server answers that there is no such file (status 404)."""
         content = bytearray()
-        with self._asking(url), self._client.stream("GET", url) as response:
+        with self._asked(url, {}) as (response, blocks):
             if response.status_code == _MISSING:
                 return None
             self._check_status(url, response)
             began = time.monotonic()
-            for block in response.iter_bytes():
+            for block in blocks:
                 content += block
                 if len(content) > most:
                     raise self._failed(f"{shown.reason(url)} answers with more than {most} bytes.")
@@ -170,23 +178,38 @@ class Server:
             return Answer(bytes(content), response.headers.get("ETag", ""))
 
     @contextmanager
-    def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[Response]:
-        """Yields a response with status 200 or 206, whose body the caller has to read. Fails on any other status, and
-        on network errors until the block ends."""
-        with self._asking(url), self._client.stream("GET", url, headers=dict(headers or {})) as response:
-            self._check_status(url, response)
-            yield response
+    def _asked(self, url: str, headers: Mapping[str, str]) -> Iterator[tuple[Response, Iterator[bytes]]]:
+        """Yields a response and the blocks of its body, as they arrive: waiting for larger ones would hide a slow
+        server. Fails on network errors until the block ends."""
+        with (
+            self._asking(url, self._way.pace.silent_s) as exchange,
+            self._client.stream("GET", url, headers=dict(headers), extensions={"trace": exchange.note}) as response,
+        ):
+            self._remember(response)
+            yield response, exchange.received(response.iter_bytes())
+
+    def _remember(self, response: Response) -> None:
+        """Remembers the connection of a response, which later requests may use again."""
+        used = response.extensions["network_stream"].get_extra_info("socket")
+        if not any(known() is used for known in list(self._sockets)):
+            self._sockets.append(ref(used, self._sockets.remove))
 
     def _check_status(self, url: str, response: Response) -> None:
         if response.status_code not in (200, _PARTIAL):
             raise self._refused(_refusal, url, response.status_code)
 
     @contextmanager
-    def _asking(self, url: str) -> Iterator[None]:
+    def _asking(self, url: str, limit_s: float) -> Iterator[_Exchange]:
+        """Raises what goes wrong within the block as an error about this URL. Ends the exchange if for `limit_s`
+        seconds no content moves."""
         import httpx2
 
+        exchange = _Exchange(limit_s, self._sockets)
         try:
-            yield
+            with exchange:
+                yield exchange
+            if exchange.is_over:
+                raise httpx2.ReadTimeout("")  # an answer without a length seems to end where its connection was ended
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             if refused := _refused_certificate(error):
                 raise self._failed(
@@ -194,9 +217,8 @@ class Server:
                     f" ({shown.reason(refused)}). Check the address and this machine's clock. For an authority of your"
                     " own, set SSL_CERT_FILE to the file with its certificate."
                 ) from error
-            if isinstance(error, httpx2.ReadTimeout):
-                waited = error.request.extensions["timeout"]["read"]
-                reason = f"timed out, because the server sent nothing for {waited:g} s"
+            if exchange.is_over or isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
+                reason = f"timed out, because no content was transferred for {limit_s:g} s"
             else:
                 reason = str(error).strip().rstrip(".") or type(error).__name__
             raise self._failed(
@@ -210,9 +232,17 @@ class Server:
         length = len(content) if isinstance(content, bytes) else content.stat().st_size
         wanted = {"Content-Type": "application/octet-stream", "Content-Length": str(length), **(headers or {})}
         body = iter((content,)) if isinstance(content, bytes) else _blocks_of(content)
-        with self._asking(url):
-            # Not the time of the pace, which is for answers: a server may take long to store what it got.
-            status = self._client.put(url, content=body, headers=wanted, timeout=_PUT_S).status_code
+        limit_s = self._way.pace.stored_s
+        with self._asking(url, limit_s) as exchange:
+            response = self._client.put(
+                url,
+                content=exchange.sent(body),
+                headers=wanted,
+                timeout=limit_s,
+                extensions={"trace": exchange.note},
+            )
+            self._remember(response)
+            status = response.status_code
         if status == 412:
             return False
         if not 200 <= status < 300:
@@ -246,12 +276,16 @@ class Server:
         report(done)
         if done == file.size:
             return sums
-        with self.open(url, {"Range": f"bytes={done}-"} if done else {}) as response, open_to_append(part) as out:
+        with (
+            self._asked(url, {"Range": f"bytes={done}-"} if done else {}) as (response, blocks),
+            open_to_append(part) as out,
+        ):
+            self._check_status(url, response)
             if done and not _goes_on(response, done):
                 out.truncate(0)
                 sums, done = _Sums(file), 0
             began, before, reported = time.monotonic(), done, done
-            for block in response.iter_bytes():  # as they arrive: waiting for larger ones would hide a slow server
+            for block in blocks:
                 done += len(block)
                 if done > file.size:
                     break
@@ -277,6 +311,90 @@ class Server:
             raise self._failed(
                 f"{shown.reason(url)} is too slow: {brought} bytes in {seconds:.0f} s; what has arrived is kept."
             )
+
+
+class _Exchange:
+    """One request and its answer, to be used in a `with` block; it is ended if for `limit_s` seconds no content moves.
+
+    The timeouts of the HTTP client are for one call to the system each, so one byte at a time (of a handshake, headers,
+    the length of a block) passes them for ever. A thread therefore shuts the connection down when the time is over;
+    whoever reads from it or writes to it gets an error at once. `others` are the connections that requests have used
+    before: which one of them is used again is known only from the answer, so all are shut down.
+    """
+
+    def __init__(self, limit_s: float, others: list[ref[socket.socket]]) -> None:
+        self._limit_s, self._others = limit_s, others
+        self._until = time.monotonic() + limit_s
+        self._ended = threading.Event()
+        self._own: list[socket.socket] = []
+        self.is_over = False
+
+    def __enter__(self) -> _Exchange:
+        self._watch = threading.Thread(target=self._end_in_time, name="sidecar-network", daemon=True)
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watch.join()
+        for own in self._own:
+            own.close()
+
+    def received(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yields these blocks of content. The server has the whole time for each; what the caller does with one does
+        not count."""
+        for block in blocks:
+            self._until = math.inf
+            yield block
+            self._until = time.monotonic() + self._limit_s
+
+    def sent(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yields these blocks of content for the HTTP client to send. The server has the whole time to take each."""
+        for block in blocks:
+            self._until = time.monotonic() + self._limit_s
+            yield block
+        self._until = time.monotonic() + self._limit_s
+
+    def note(self, event: str, about: Mapping[str, Any]) -> None:
+        """Receives what the HTTP client does (its extension `trace`)."""
+        if event == "connection.connect_tcp.started":
+            self._look_up(about["host"], about["port"])
+        elif event == "connection.connect_tcp.complete":
+            # A copy of the descriptor: TLS takes the original from its object before the handshake.
+            self._own.append(about["return_value"].get_extra_info("socket").dup())
+            if self.is_over:
+                self._shut()
+
+    def _look_up(self, host: str, port: int) -> None:
+        """Raises a timeout if the system does not find the host's address in time. The call cannot be ended, so it is
+        made in a thread that is left alone. The HTTP client asks again, and is told at once."""
+        import httpx2
+
+        found = threading.Event()
+
+        def look_up() -> None:
+            with suppress(OSError, UnicodeError):  # the HTTP client will get the same error
+                socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found.set()
+
+        threading.Thread(target=look_up, name="sidecar-lookup", daemon=True).start()
+        if not found.wait(max(0.0, self._until - time.monotonic())):
+            self.is_over = True
+            raise httpx2.ConnectTimeout("")
+
+    def _end_in_time(self) -> None:
+        while not self._ended.wait(min(max(0.0, self._until - time.monotonic()), self._limit_s)):
+            if time.monotonic() >= self._until:
+                self.is_over = True
+                self._shut()
+                return
+
+    def _shut(self) -> None:
+        for connection in (*self._own, *(known() for known in list(self._others))):
+            with suppress(OSError):
+                # Not the method of a TLS socket, which would forget the keys while another thread uses them.
+                if connection is not None:
+                    socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class _Sums:

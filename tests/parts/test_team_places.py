@@ -268,7 +268,7 @@ def test_a_server_that_says_nothing_is_given_up_after_the_time_of_the_caller(ser
     try:
         with (
             opened(server.source, SignIn(), "snapshotSource", Slowest(silent_s=0.1)) as place,
-            pytest.raises(SnapshotUnusable, match=r"timed out, because the server sent nothing for 0\.1 s"),
+            pytest.raises(SnapshotUnusable, match=r"timed out, because no content was transferred for 0\.1 s"),
         ):
             place.heads()
     finally:

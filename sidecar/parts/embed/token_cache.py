@@ -1,6 +1,6 @@
 """Tokenises plain ASCII texts word by word and remembers the tokens of each word.
 
-Such texts repeat their words, so looking them up takes a fifth of the time that the library needs for the whole text.
+Such texts repeat their words, so looking them up takes less time than the library needs for the whole text.
 The result is the same because the tokeniser (BERT's: Devlin et al., 2019) separates words and punctuation marks first
 and then divides each of them alone.
 """
