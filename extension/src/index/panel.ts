@@ -72,7 +72,7 @@ class StatusPanel implements vscode.Disposable {
       sidecar.onDidChangeState(() => this.render()),
       builds.onDidChange(() => this.render()),
       snapshots.onDidChange(() => this.render()),
-      vscode.workspace.onDidChangeWorkspaceFolders(() => this.render()),
+      vscode.workspace.onDidChangeWorkspaceFolders(({ removed }) => this.foldersChanged(removed)),
       this.panel.onDidChangeViewState(() => this.moved()),
       this.panel.onDidDispose(() => {
         for (const listener of this.listeners) listener.dispose();
@@ -90,6 +90,13 @@ class StatusPanel implements vscode.Disposable {
 
   dispose(): void {
     this.panel.dispose();
+  }
+
+  /** Nothing is known of a folder that is not open, so its page goes with it. */
+  private foldersChanged(removed: readonly vscode.WorkspaceFolder[]): void {
+    const own = this.folder?.uri.toString();
+    if (removed.some(({ uri }) => uri.toString() === own)) this.panel.dispose();
+    else this.render();
   }
 
   /** The last known state may be older than the page. */
