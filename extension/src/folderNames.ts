@@ -25,3 +25,10 @@ function nameAmong({ name, path }: Named, folders: readonly Named[]): string {
   const end = ends.find((one) => others.every((other) => !other.path.endsWith(one)));
   return end?.slice(1) ?? path;
 }
+
+/** The folder that a path begins with the name of, as answers about several folders do, and the path in it. */
+export function placeOfPath(path: string, folders: FolderNames = new Map()): { workspace?: string; path: string } {
+  const named = [...folders].filter(([, name]) => path.startsWith(`${name}/`));
+  const [workspace, name = ""] = named.toSorted(([, one], [, other]) => other.length - one.length)[0] ?? [];
+  return workspace === undefined ? { path } : { workspace, path: path.slice(name.length + 1) };
+}

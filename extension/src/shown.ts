@@ -23,12 +23,21 @@ export function inRow(text: string): string {
   return visible(text).replaceAll("$(", "$\u200b(");
 }
 
-/** For a sentence, or a row that also has words of ours: short and quoted. */
+/** For a sentence, or a row that also has words of ours: short and quoted. Marks alone, such as `*`, are kept. */
 export function quoted(text: string): string {
-  const safe = visible(text.replace(MARKS, " ").replace(/ +/g, " ").trim()).replaceAll('"', "'");
-  const letters = Array.from(safe);
-  const short = letters.length > MOST ? [...letters.slice(0, MOST / 2 - 1), "…", ...letters.slice(-MOST / 2)] : letters;
-  return `"${short.join("")}"`;
+  const plain = text.replace(MARKS, " ").replace(/ +/g, " ").trim();
+  return `"${short(visible(plain === "" ? text : plain).replaceAll('"', "'"))}"`;
+}
+
+/** For a row that also has words of ours: what the person here has typed, short and quoted, with every mark. */
+export function asTyped(text: string): string {
+  return `"${inRow(short(visible(text)))}"`;
+}
+
+function short(text: string): string {
+  const letters = Array.from(text);
+  if (letters.length <= MOST) return text;
+  return [...letters.slice(0, MOST / 2 - 1), "…", ...letters.slice(-MOST / 2)].join("");
 }
 
 /** A sentence of ours, as a message may show it. */

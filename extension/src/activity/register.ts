@@ -30,6 +30,7 @@ export function register({ sidecar, extension, log, questions }: Features): vsco
     view,
     view.onDidChangeVisibility(refresh),
     sidecar.onDidChangeState(refresh),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => tree.refresh()),
     sidecar.on("sidecar/activityChanged", refresh),
     questions.onDidChange(() => {
       const value = questions.all.length;

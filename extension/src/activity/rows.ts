@@ -1,7 +1,8 @@
 // The calls of agents and others as rows: who asked, what they asked, and what they got or why they got nothing.
 import type { ActivityEntry, AttachedSession } from "../protocol.gen";
-import { quoted } from "../shown";
-import { countText } from "../search/row";
+import type { FolderNames } from "../folderNames";
+import { inRow, quoted } from "../shown";
+import { countText, folderOfHit } from "../search/row";
 import { ago } from "../time";
 
 export interface Row {
@@ -31,20 +32,21 @@ const DOORS: Readonly<Record<AttachedSession["door"], string>> = {
   shell: "shell",
 };
 
-/** `now` in milliseconds since the epoch. */
-export function entryRow(entry: ActivityEntry, now: number): Row {
+/** `now` in milliseconds since the epoch. `folders`: more than one is open, so each row says about which it is. */
+export function entryRow(entry: ActivityEntry, now: number, folders?: FolderNames): Row {
   const { icon, color, said } = STATES[entry.state];
   const subject = entry.asked === "" ? titleOf(entry.tool) : quoted(entry.asked);
   const deed = entry.asked === "" ? "" : titleOf(entry.tool);
   const when = ago(Date.parse(entry.started), now);
   const who = nameOf({ name: entry.agent, door: entry.door });
-  const parts = [who, deed, outcomeOf(entry), when].filter((part) => part !== "");
+  const folder = inRow(folderOfHit(entry, folders) ?? "");
+  const parts = [who, deed, folder, outcomeOf(entry), when].filter((part) => part !== "");
   return {
     label: subject,
     description: parts.join("  ·  "),
     icon: entry.state === "done" ? toolIcon(entry.tool) : icon,
     ...(color === undefined ? {} : { color }),
-    spoken: [subject, who, deed, said, entry.state === "done" ? outcomeOf(entry) : "", when]
+    spoken: [subject, who, deed, folder, said, entry.state === "done" ? outcomeOf(entry) : "", when]
       .filter((part) => part !== "")
       .join(", "),
   };

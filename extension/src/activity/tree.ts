@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { ActivityEntry, ActivityResult, AttachedSession } from "../protocol.gen";
 import { headline, ifIgnored } from "../questions/toasts";
 import type { Question, WaitingQuestions } from "../questions/waiting";
-import { uriOf } from "../search/place";
+import { several, uriOf } from "../search/place";
 import { fromSidecar, inRow, quoted } from "../shown";
 import { type Row, entryRow, isForeign, nameOf, sessionRow } from "./rows";
 
@@ -147,7 +147,7 @@ function outcome({ paths = [], message, workspace, answeredBy }: ActivityEntry):
 }
 
 function entryItem(entry: ActivityEntry): vscode.TreeItem {
-  const item = itemOf(entryRow(entry, Date.now()), outcome(entry).length > 0 ? Collapsed : None);
+  const item = itemOf(entryRow(entry, Date.now(), several()), outcome(entry).length > 0 ? Collapsed : None);
   item.id = `entry-${entry.id}`;
   item.contextValue = entry.tool.startsWith("search_") ? "search" : "call";
   const took = entry.tookMs === undefined ? "" : `, ${Math.round(entry.tookMs)} ms`;

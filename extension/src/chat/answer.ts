@@ -5,6 +5,7 @@ import { whyInOneLine } from "../results/why";
 import { adviceForError, adviceForNothing, whatHelps } from "../search/advice";
 import type { Asked, Found } from "../search/find";
 import { kindOf, nameOf } from "../search/kinds";
+import { several } from "../search/place";
 import { inMarkdown } from "../shown";
 import type { PlacedHit } from "../sidecar";
 
@@ -81,7 +82,7 @@ function beginningOf({ content }: PlacedHit): string {
 
 async function explained(asked: Asked, found: Found, tell: Teller, model: AskModel): Promise<void> {
   tell.busy("Asking the model that is chosen in this chat…");
-  const code = markdownOfHits(asked, found.hits.slice(0, MOST_HITS), found.notice);
+  const code = markdownOfHits(asked, found.hits.slice(0, MOST_HITS), found.notice, several());
   for await (const piece of await model(`${TASK}\n\nQuestion: ${asked.query}\n\n${code}`)) tell.say(piece);
   tell.say("\n\n---\n\n");
 }

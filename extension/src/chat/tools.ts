@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 import { asFailure } from "../failure";
 import { markdownOfHits } from "../results/markdown";
 import type { Asked } from "../search/find";
+import { placeOfPath } from "../folderNames";
+import { several } from "../search/place";
 import { quoted } from "../shown";
 import type { PlacedHit, PlacedResult, Sidecar } from "../sidecar";
 
@@ -31,9 +33,7 @@ export function registerTools(sidecar: Sidecar): vscode.Disposable[] {
     vscode.lm.registerTool<SimilarInput>("sidecar_findSimilar", {
       prepareInvocation: ({ input }) => ({ invocationMessage: `Searching for code like ${quoted(input.path)}` }),
       invoke: ({ input }, token) =>
-        told(asked("similar", `${input.path}:${input.line}`), () =>
-          sidecar.call("sidecar/findSimilar", { ...input, limit: MOST }, token),
-        ),
+        told(asked("similar", `${input.path}:${input.line}`), () => findSimilar(sidecar, input, token)),
     }),
   ];
 }
@@ -45,6 +45,13 @@ function asked(subject: Asked["subject"], query: string): Asked {
 async function search(sidecar: Sidecar, input: SearchInput, token: vscode.CancellationToken): Promise<PlacedResult> {
   const result = await sidecar.call("sidecar/searchCode", { ...input, top_k: MOST }, token);
   return result as PlacedResult;
+}
+
+/** Where several folders are open, the path begins with the name of its own, as those do that a search has answered. */
+async function findSimilar(sidecar: Sidecar, input: SimilarInput, token: vscode.CancellationToken): Promise<Answer> {
+  const place = placeOfPath(input.path, several());
+  const result = await sidecar.call("sidecar/findSimilar", { line: input.line, limit: MOST, ...place }, token);
+  return { ...result, results: result.results.map((hit) => ({ ...place, ...hit })) };
 }
 
 interface Answer {
@@ -62,6 +69,7 @@ async function told(asked: Asked, run: () => Promise<Answer>): Promise<vscode.La
     throw new Error(asFailure(error).message, { cause: error });
   }
   const { results, notice, reason } = answer;
-  const text = results.length === 0 ? `No results. ${reason ?? ""}`.trim() : markdownOfHits(asked, results, notice);
+  const text =
+    results.length === 0 ? `No results. ${reason ?? ""}`.trim() : markdownOfHits(asked, results, notice, several());
   return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
 }

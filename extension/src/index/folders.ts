@@ -7,7 +7,7 @@ import { tell } from "../tell";
 /** Our own pages pass a folder's URI as text. Menus pass other values, which are ignored. */
 export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder | undefined> {
   const folders = openFolders();
-  if (typeof given === "string") return folders.find(({ uri }) => uri.toString() === given);
+  if (typeof given === "string") return among(folders, given);
   if (folders.length === 0) return noFolder();
   if (folders.length === 1) return folders[0];
   return vscode.window.showWorkspaceFolderPick({ placeHolder: "Which folder?" });
@@ -16,6 +16,13 @@ export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder 
 async function noFolder(): Promise<undefined> {
   const chosen = await tell.info(said`Sidecar: open a folder first.`, "Open Folder");
   if (chosen !== undefined) await vscode.commands.executeCommand("vscode.openFolder");
+}
+
+/** A message or a page may be older than the folder's being closed. */
+function among(folders: readonly vscode.WorkspaceFolder[], uri: string): vscode.WorkspaceFolder | undefined {
+  const folder = folders.find((one) => one.uri.toString() === uri);
+  if (folder === undefined) void tell.info(said`Sidecar: this folder is not open in this window any more.`);
+  return folder;
 }
 
 export function openFolders(): vscode.WorkspaceFolder[] {

@@ -72,6 +72,7 @@ class StatusPanel implements vscode.Disposable {
       sidecar.onDidChangeState(() => this.render()),
       builds.onDidChange(() => this.render()),
       snapshots.onDidChange(() => this.render()),
+      vscode.workspace.onDidChangeWorkspaceFolders(({ removed }) => this.foldersChanged(removed)),
       this.panel.onDidChangeViewState(() => this.moved()),
       this.panel.onDidDispose(() => {
         for (const listener of this.listeners) listener.dispose();
@@ -82,7 +83,6 @@ class StatusPanel implements vscode.Disposable {
 
   async show(folder: vscode.WorkspaceFolder): Promise<void> {
     this.folder = folder;
-    this.panel.title = `${TITLE}: ${nameOf(folder)}`;
     this.panel.reveal();
     this.render();
     await this.refresh(folder);
@@ -90,6 +90,13 @@ class StatusPanel implements vscode.Disposable {
 
   dispose(): void {
     this.panel.dispose();
+  }
+
+  /** Nothing is known of a folder that is not open, so its page goes with it. */
+  private foldersChanged(removed: readonly vscode.WorkspaceFolder[]): void {
+    const own = this.folder?.uri.toString();
+    if (removed.some(({ uri }) => uri.toString() === own)) this.panel.dispose();
+    else this.render();
   }
 
   /** The last known state may be older than the page. */
@@ -116,7 +123,11 @@ class StatusPanel implements vscode.Disposable {
   }
 
   private render(): void {
-    if (this.folder === undefined || !this.panel.visible) return;
+    if (this.folder === undefined) return;
+    // What distinguishes it from the others changes with the folders that are open.
+    const title = `${TITLE}: ${nameOf(this.folder)}`;
+    if (title !== this.panel.title) this.panel.title = title;
+    if (!this.panel.visible) return;
     const status = this.sidecar.statuses.get(this.folder.uri.toString());
     this.put(contentOf(this.subject(this.folder, status), Date.now()).text);
   }

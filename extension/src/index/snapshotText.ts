@@ -21,17 +21,23 @@ export function offerText(name: string, offer: OfferedSnapshot, now: number): Se
   return said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`;
 }
 
-/** Why an offer to index a folder of this name holds no more; undefined if it still does. */
+/** Why an offer to index a folder of this name holds no more; undefined if it still does. `isOwn`: begun in this window. */
 export function whyVoid(
   name: string,
   { status, progress, totalFiles = 0 }: Partial<IndexStatus>,
+  isOwn = false,
 ): Sentence | undefined {
-  const percent = progress === undefined || progress.total === 0 ? "" : `, ${progress.percent} %`;
-  if (status === "indexing")
-    return said`${name} is being indexed already${new Sentence(percent)}: that was begun in another window or outside the editor.`;
+  if (isOwn || status === "indexing") {
+    const elsewhere = isOwn ? "" : ": that was begun in another window or outside the editor";
+    return said`${name} is being indexed already${new Sentence(`${percentText(progress)}${elsewhere}`)}.`;
+  }
   return status === "ready"
     ? said`${name} is indexed already: ${new Sentence(counted(totalFiles, "file"))}.`
     : undefined;
+}
+
+function percentText(progress: IndexStatus["progress"]): string {
+  return progress === undefined || progress.total === 0 ? "" : `, ${progress.percent} %`;
 }
 
 /** From which snapshot a new index would start, or why from none; undefined if no source is set. */

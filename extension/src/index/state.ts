@@ -126,8 +126,17 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
   ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is up to date." },
 };
 
-/** `problem`: why the sidecar is not running, or what else is to be said of the index. `now` in milliseconds since the epoch. */
-export function shown(state: State, status: Facts | undefined, problem: string | undefined, now: number): Shown {
+/**
+ * `problem`: why the sidecar is not running, or what else is to be said of the index. `now` in milliseconds since the epoch.
+ * `folder`: its name, where more than one is open.
+ */
+export function shown(
+  state: State,
+  status: Facts | undefined,
+  problem: string | undefined,
+  now: number,
+  folder?: string,
+): Shown {
   const condition = conditionOf(state, status);
   const look = LOOKS[condition];
   const facts = status ?? {};
@@ -138,10 +147,10 @@ export function shown(state: State, status: Facts | undefined, problem: string |
   return {
     condition,
     text: `$(${look.icon}) ${text}`,
-    spoken: `Sidecar: ${text === "Sidecar" ? look.says : `${text}. ${look.says}`}`,
+    spoken: `Sidecar${folder === undefined ? "" : `, ${visible(folder)}`}: ${text === "Sidecar" ? look.says : `${text}. ${look.says}`}`,
     severity: look.severity,
     says: says.join(" "),
-    tooltip: tooltip(says.map(inMarkdown).join("  \n"), facts, now),
+    tooltip: tooltip(says.map(inMarkdown).join("  \n"), facts, now, folder),
   };
 }
 
@@ -161,10 +170,11 @@ function indexingText({ progress }: Facts): string {
   return `Indexing ${progress.percent} %${left}`;
 }
 
-function tooltip(says: string, facts: Facts, now: number): string {
+function tooltip(says: string, facts: Facts, now: number, folder: string | undefined): string {
   const rows = rowsOf(facts, now).map(([name, value]) => `| ${name} | ${inMarkdown(value)} |`);
   const table = rows.length === 0 ? "" : `\n\n|  |  |\n|:--|:--|\n${rows.join("\n")}`;
-  return `**Sidecar**\n\n${says}${table}`;
+  const of = folder === undefined ? "" : `: ${inMarkdown(folder)}`;
+  return `**Sidecar**${of}\n\n${says}${table}`;
 }
 
 function rowsOf(facts: Facts, now: number): [string, string][] {

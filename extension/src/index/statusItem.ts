@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
-import { onScreen, openFolders } from "./folders";
+import { nameOf, onScreen, openFolders } from "./folders";
 import { offersFor } from "./offers";
 import type { Snapshots } from "./snapshots";
 import { type Shown, shown } from "./state";
@@ -47,7 +47,8 @@ export class StatusItem implements vscode.Disposable {
     const folder = currentFolder();
     const uri = folder?.uri.toString();
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
-    const view = shown(sidecar.state, status, this.more(uri), Date.now());
+    const name = folder === undefined || openFolders().length < 2 ? undefined : nameOf(folder);
+    const view = shown(sidecar.state, status, this.more(uri), Date.now(), name);
     // Setting the same tooltip again would close it for somebody who is reading it.
     const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri), this.snapshots.has(uri)]);
     if (now === this.last) return;

@@ -2,20 +2,23 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { FolderStatus } from "../sidecar";
+import { baseName } from "../search/kinds";
 import type { Sentence } from "../shown";
 import { tell } from "../tell";
 import type { Builds } from "./builds";
+import { nameOf, openFolders } from "./folders";
 import { hasOne, offerText, whyVoid } from "./snapshotText";
 import type { Snapshots } from "./snapshots";
 
 const ASKED = "sidecar.offeredIndex";
 const NEVER = "Never for This Folder";
+const HERE = "sidecar.indexHere";
 const SHOW = "Show Index Status";
 /** What is offered, and the command that does it. */
 const WITHOUT: ReadonlyMap<string, string> = new Map([["Create Index", "sidecar.createIndex"]]);
 const WITH_SNAPSHOT: ReadonlyMap<string, string> = new Map([
   ["Use Snapshot", "sidecar.createIndex"],
-  ["Index Here Instead", "sidecar.indexHere"],
+  ["Index Here Instead", HERE],
 ]);
 
 export class Welcome implements vscode.Disposable {
@@ -42,8 +45,9 @@ export class Welcome implements vscode.Disposable {
     const first = !this.known.has(uri);
     this.known.add(uri);
     if (status !== "not_found" || !first || never().includes(uri) || (await isEmpty(uri))) return;
-    if ((await this.offer(uri, workspace.slice(workspace.lastIndexOf("/") + 1))) === NEVER)
-      await workspaceState.update(ASKED, [...never(), uri]);
+    const folder = openFolders().find((one) => one.uri.toString() === uri);
+    const name = folder === undefined ? baseName(workspace) : nameOf(folder);
+    if ((await this.offer(uri, name)) === NEVER) await workspaceState.update(ASKED, [...never(), uri]);
   }
 
   /** Returns what was chosen. */
@@ -60,14 +64,15 @@ export class Welcome implements vscode.Disposable {
   /** No message of the editor can be taken back, so the offer may be older than an index that was begun elsewhere. */
   private async take(command: string, uri: string, name: string): Promise<void> {
     // What was begun in this window is ended by Index Here Instead.
-    const why = this.builds.has(uri) ? undefined : this.whyVoid(uri, name);
+    const isOwn = this.builds.has(uri);
+    const why = isOwn && command === HERE ? undefined : this.whyVoid(uri, name);
     if (why === undefined) await vscode.commands.executeCommand(command, uri);
     else if ((await tell.info(why, SHOW)) === SHOW)
       await vscode.commands.executeCommand("sidecar.showIndexStatus", uri);
   }
 
   private whyVoid(uri: string, name: string): Sentence | undefined {
-    return whyVoid(name, this.features.sidecar.statuses.get(uri) ?? {});
+    return whyVoid(name, this.features.sidecar.statuses.get(uri) ?? {}, this.builds.has(uri));
   }
 }
 

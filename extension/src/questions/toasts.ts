@@ -43,14 +43,18 @@ export class Toasts implements vscode.Disposable {
   }
 }
 
-function textWithLinks(question: Question): string {
+/**
+ * The question and its links come last. In a narrow window the editor cuts off the beginning, whatever it is, and nobody
+ * may answer a question that they cannot see.
+ */
+export function textWithLinks(question: Question): string {
   const { id, detail, no, yes } = question;
   const link = (title: string, command: string) =>
     `[${besideLinks(title)}](command:${command}?${encodeURIComponent(JSON.stringify([id]))})`;
-  const links = `${link(no, "sidecar.question.keep")}  |  ${link(yes, "sidecar.question.accept")}.`;
-  const facts = [detail, ifIgnored(question), "So does Cancel."].filter((part) => part !== "");
-  // In a narrow window the editor cuts off the beginning, and nobody may answer a question that they cannot see.
-  return [besideLinks(headline(question)), links, ...facts.map(besideLinks)].join(" ");
+  const links = `${link(no, "sidecar.question.keep")}  |  ${link(yes, "sidecar.question.accept")}`;
+  const outcome = detail === "" ? [] : [`If you choose ${yes}: ${detail}`];
+  const facts = [...outcome, ifIgnored(question), "So does Cancel.", headline(question)];
+  return [...facts.map(besideLinks), links].join(" ");
 }
 
 export function headline({ title, asker }: Question): string {

@@ -4,7 +4,7 @@ import { manner } from "../search/find";
 import { countText } from "../search/row";
 import type { Past, Shelf } from "./shelf";
 import { ago } from "../time";
-import { quoted } from "../shown";
+import { asTyped } from "../shown";
 
 const ICONS = { code: "search", docs: "book", symbol: "symbol-class", similar: "copy", path: "file" } as const;
 
@@ -23,14 +23,14 @@ export class HistoryTree implements vscode.TreeDataProvider<Past>, vscode.Dispos
 
   getTreeItem(past: Past): vscode.TreeItem {
     const { asked, results, at } = past;
-    const item = new vscode.TreeItem(quoted(asked.query));
+    const item = new vscode.TreeItem(asTyped(asked.query));
     item.description = [manner(asked), countText(results), ago(at, Date.now())]
       .filter((part) => part !== "")
       .join("  ·  ");
     item.iconPath = new vscode.ThemeIcon(ICONS[asked.subject]);
     item.contextValue = "past";
     item.tooltip = "Search for it again";
-    item.accessibilityInformation = { label: `${quoted(asked.query)}, ${item.description}` };
+    item.accessibilityInformation = { label: `${asTyped(asked.query)}, ${item.description}` };
     item.command = { command: "sidecar.history.run", title: "Search Again", arguments: [past] };
     return item;
   }

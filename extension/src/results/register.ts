@@ -1,7 +1,8 @@
 // The results view, the history view, and their commands.
 import * as vscode from "vscode";
 import type { Features } from "../features";
-import { openHit } from "../search/place";
+import { openHit, several } from "../search/place";
+import { openOrTell } from "../search/unopened";
 import type { Spot } from "../search/find";
 import { countText } from "../search/row";
 import type { PlacedHit } from "../sidecar";
@@ -36,7 +37,7 @@ export function register({ sidecar, texts }: Features, shelf: Shelf): vscode.Dis
     command("sidecar.results.filterLanguage", () => view.choose("language")),
     command("sidecar.results.filterFolder", () => view.choose("folder")),
     command("sidecar.results.clearFilter", () => view.setFilter({})),
-    command("sidecar.results.open", (hit: PlacedHit, line?: number) => openHit(hit, {}, line)),
+    command("sidecar.results.open", (hit: PlacedHit, line?: number) => openOrTell(hit, () => openHit(hit, {}, line))),
     command("sidecar.results.openToSide", about(openToSide)),
     command("sidecar.results.peek", about(peek)),
     command("sidecar.results.showAsEditor", (kept = shelf.results) =>
@@ -63,12 +64,12 @@ function chooseFirst(): void {
 
 async function openToSide(node: Node): Promise<void> {
   const hit = hitOf(node);
-  if (hit !== undefined) await openHit(hit, { viewColumn: vscode.ViewColumn.Beside });
+  if (hit !== undefined) await openOrTell(hit, () => openHit(hit, { viewColumn: vscode.ViewColumn.Beside }));
 }
 
 async function peek(node: Node): Promise<void> {
   const hit = hitOf(node);
-  if (hit !== undefined) await peekAt(hit);
+  if (hit !== undefined) await openOrTell(hit, () => peekAt(hit));
 }
 
 async function findSimilar(node: Node): Promise<void> {
@@ -82,6 +83,6 @@ async function findSimilar(node: Node): Promise<void> {
 async function copy(hits: readonly PlacedHit[], shelf: Shelf): Promise<void> {
   const kept = shelf.results;
   if (kept === undefined || hits.length === 0) return;
-  await vscode.env.clipboard.writeText(markdownOfHits(kept.asked, hits, kept.found.notice));
+  await vscode.env.clipboard.writeText(markdownOfHits(kept.asked, hits, kept.found.notice, several()));
   tell.briefly("check", said`${fromSidecar(countText(hits.length))} copied as Markdown`);
 }

@@ -1,10 +1,10 @@
 // The results view's tree: what each row looks like and is called.
 import * as vscode from "vscode";
 import { fromHitWord, highlighted, linesOf } from "../search/excerpt";
-import { baseName, folderOf, kindOf, nameOf } from "../search/kinds";
+import { baseName, kindOf, nameOf } from "../search/kinds";
 import { iconForKind } from "../search/items";
 import { several, uriOf } from "../search/place";
-import { countText, isFile, linesText, placeOf, scoreOf } from "../search/row";
+import { countText, isFile, linesText, pathOf, placeOf, scoreOf } from "../search/row";
 import type { PlacedHit } from "../sidecar";
 import { groupsOf } from "./groups";
 import {
@@ -18,7 +18,7 @@ import {
   parentOf,
 } from "./nodes";
 import { whyInOneLine } from "./why";
-import { inRow } from "../shown";
+import { inRow, visible } from "../shown";
 
 const PREVIEW_LINES = 30;
 
@@ -61,20 +61,21 @@ export class ResultsTree implements vscode.TreeDataProvider<Node> {
 }
 
 function fileItem({ group }: FileNode): vscode.TreeItem {
-  const { hits, path } = group;
+  const { hits } = group;
+  const path = inRow(pathOf(group, several()));
   const whole = hits.every(isFile);
   const state = whole ? vscode.TreeItemCollapsibleState.None : vscode.TreeItemCollapsibleState.Expanded;
   const item = new vscode.TreeItem(uriOf(group), state);
   const first = hits[0];
   const place = first === undefined ? "" : placeOf({ ...first, kind: "file" }, several());
-  item.label = inRow(baseName(path));
+  item.label = inRow(baseName(group.path));
   item.description = whole
     ? inRow(place)
     : [inRow(place), `${hits.length}`].filter((part) => part !== "").join("  ·  ");
-  item.tooltip = inRow(path);
+  item.tooltip = path;
   item.contextValue = whole ? "path" : "file";
   item.iconPath = vscode.ThemeIcon.File;
-  item.accessibilityInformation = { label: whole ? inRow(path) : `${inRow(path)}, ${countText(hits.length)}` };
+  item.accessibilityInformation = { label: whole ? path : `${path}, ${countText(hits.length)}` };
   if (first !== undefined && whole) item.command = opening(first);
   return item;
 }
@@ -129,8 +130,7 @@ function tooltipOf(hit: PlacedHit): vscode.MarkdownString {
   const lines = hit.content.split("\n");
   const shown = lines.slice(0, PREVIEW_LINES).join("\n") + (lines.length > PREVIEW_LINES ? "\n…" : "");
   return new vscode.MarkdownString()
-    .appendText(`${folderOf(hit.path) === "" ? "" : `${folderOf(hit.path)}/`}${baseName(hit.path)}`)
-    .appendText(`:${linesText(hit)}\n`)
+    .appendText(`${visible(pathOf(hit, several()))}:${linesText(hit)}\n`)
     .appendCodeblock(shown, hit.language)
     .appendText(whyInOneLine(hit));
 }

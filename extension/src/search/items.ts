@@ -9,7 +9,7 @@ import { keyName } from "../keys";
 import { iconOf } from "./kinds";
 import { several, uriOf } from "./place";
 import { countText, isFile, rowOf } from "./row";
-import { inRow, quoted } from "../shown";
+import { asTyped, inRow } from "../shown";
 
 export interface Item extends vscode.QuickPickItem {
   hit?: PlacedHit;
@@ -95,7 +95,7 @@ export function pastItems(past: readonly Past[], saved: readonly Asked[], subjec
 
 function pastItem(icon: string, asked: Asked, facts: readonly string[]): Item {
   return {
-    label: `$(${icon}) ${quoted(asked.query)}`,
+    label: `$(${icon}) ${asTyped(asked.query)}`,
     description: [manner(asked), ...facts].filter((part) => part !== "").join("  ·  "),
     alwaysShow: true,
     past: asked,

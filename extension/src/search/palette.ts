@@ -27,8 +27,8 @@ import { peekAt } from "../results/peek";
 import { openHit } from "./place";
 import { Preview } from "./preview";
 import { findOrTell } from "./waiting";
-import { said } from "../shown";
-import { tell } from "../tell";
+import { openOrTell } from "./unopened";
+import { failed, tell } from "../tell";
 
 const PAUSE_MS = 150;
 
@@ -106,7 +106,7 @@ export class Palette implements vscode.Disposable {
   /** Opens it in the file that was there before, at its cursor. */
   peek(item = this.list.activeItems[0]): void {
     const hit = item?.hit;
-    if (hit !== undefined) void this.leave(true, hit.path, () => peekAt(hit));
+    if (hit !== undefined) void this.leave(true, () => openOrTell(hit, () => peekAt(hit)));
   }
 
   dispose(): void {
@@ -260,17 +260,17 @@ export class Palette implements vscode.Disposable {
   private leaveFor(hit: PlacedHit, column?: vscode.ViewColumn): Promise<void> {
     const options = { preview: false, ...(column === undefined ? {} : { viewColumn: column }) };
     // Beside the editor that was there before, not beside its preview.
-    return this.leave(column !== undefined, hit.path, () => openHit(hit, options));
+    return this.leave(column !== undefined, () => openOrTell(hit, () => openHit(hit, options)));
   }
 
   /** With the answer, back to what was there before. */
   private leaveWith(goOn: (asked: Asked, found: Found) => unknown): void {
     if (this.answered === undefined) return;
     const { asked, found } = this.answered;
-    void this.leave(true, asked.query, () => goOn(asked, found));
+    void this.leave(true, () => goOn(asked, found));
   }
 
-  private async leave(back: boolean, what: string, goOn: () => unknown): Promise<void> {
+  private async leave(back: boolean, goOn: () => unknown): Promise<void> {
     this.leaving = true;
     this.note();
     this.list.hide();
@@ -278,7 +278,7 @@ export class Palette implements vscode.Disposable {
     try {
       await goOn();
     } catch (error) {
-      void tell.error(said`Sidecar: ${what} cannot be opened. ${String(error)}`);
+      void tell.error(failed(error));
     } finally {
       this.dispose();
     }

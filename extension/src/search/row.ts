@@ -44,9 +44,14 @@ export function isFile(hit: Pick<PlacedHit, "kind">): boolean {
 }
 
 export function placeOf(hit: PlacedHit, folders?: FolderNames): string {
-  const folder = folderOfHit(hit, folders);
-  const path = folder === undefined ? hit.path : `${folder}/${hit.path}`;
+  const path = pathOf(hit, folders);
   return isFile(hit) ? folderOf(path) : `${path}:${linesText(hit)}`;
+}
+
+/** A hit's path; where more than one folder is open, it begins with the name of the hit's own. */
+export function pathOf(hit: Pick<PlacedHit, "path" | "workspace">, folders?: FolderNames): string {
+  const folder = folderOfHit(hit, folders);
+  return folder === undefined ? hit.path : `${folder}/${hit.path}`;
 }
 
 /** The name of a hit's folder; undefined where only one is open. */

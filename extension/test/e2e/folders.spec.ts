@@ -1,7 +1,8 @@
 // Several folders in one window, one folder in each of several windows, a folder without git, and no folder at all.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "@playwright/test";
+import { Agent } from "./mcpClient";
 import { expect, test, Window } from "./test";
 import { indexWorkspace, makeWorkspace } from "./workspace";
 
@@ -37,11 +38,17 @@ test("each folder has its MCP server, one search covers them all", async ({ wind
   await window.picture("folders");
 });
 
-test("a folder that is taken out of the workspace file is searched no more, until it is back", async ({ window }) => {
+test("a folder that is taken out of the workspace file is searched no more and has no page, until it is back", async ({
+  window,
+}) => {
   const file = join(window.editor.root, "both.code-workspace");
   const both = readFileSync(file, "utf8");
+  await window.chooseFrom("Sidecar: Show Index Status", "uvicorn");
+  const page = window.tab("Sidecar Index: uvicorn");
+  await expect(page).toBeVisible();
   writeFileSync(file, JSON.stringify({ folders: [{ path: "starlette" }] }));
   await expect(window.page.locator(".explorer-folders-view")).not.toContainText("uvicorn");
+  await expect(page).toHaveCount(0);
   await window.search(QUESTION);
   await expect(window.rows.filter({ hasText: "starlette" }).first()).toBeVisible();
   await expect(window.rows.filter({ hasText: "uvicorn/" })).toHaveCount(0);
@@ -98,6 +105,56 @@ test("two windows on two folders share one process, and neither sees or loses wh
   await expect(one.rows.filter({ hasText: "starlette/" }).first()).toBeVisible();
   for (const { page } of [one, other]) await page.close();
   indexWorkspace(window.editor.program, join(window.editor.root, "uvicorn"), window.editor.env);
+});
+
+test("two folders of one name are told apart in palette, results, status, Agents and what is copied", async ({
+  window,
+  browser,
+}) => {
+  const { editor } = window;
+  for (const [outer, bird] of [
+    ["north", "heron"],
+    ["south", "stork"],
+  ] as const) {
+    const folder = join(editor.root, outer, "app");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "birds.py"), `def count_the_birds():\n    """Counts each ${bird}."""\n    return 3\n`);
+    indexWorkspace(editor.program, folder, editor.env);
+  }
+  const file = join(editor.root, "same.code-workspace");
+  writeFileSync(file, JSON.stringify({ folders: [{ path: "north/app" }, { path: "south/app" }] }));
+  const times = window.timesStarted();
+  const same = await another(window, browser, `workspace=${encodeURIComponent(file)}`);
+  await same.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await same.open(false);
+  await same.sidecarRuns(times + 1);
+
+  await same.search("count the birds");
+  for (const folder of ["north/app", "south/app"])
+    await expect(same.rows.filter({ hasText: `${folder}/birds.py:` })).toHaveCount(1);
+  await same.page.keyboard.press("Alt+K");
+  for (const folder of ["north/app", "south/app"])
+    await expect(same.items.and(same.page.getByLabel(`${folder}/birds.py, 1 result`))).toBeVisible();
+  await same.command("Sidecar: Copy Results as Markdown");
+  await same.statusBarSaid("2 results copied as Markdown");
+  const copied = await same.page.evaluate(() => navigator.clipboard.readText());
+  for (const folder of ["north/app", "south/app"]) expect(copied).toContain(`### ${folder}/birds.py:1-3 (score`);
+
+  // Whose state the item tells, with no file on screen: the first folder's.
+  await same.hover(same.page.locator(".statusbar-item[id*='sidecar']"), "Sidecar: north/app");
+  const agents = [];
+  for (const folder of ["north/app", "south/app"]) {
+    const agent = await Agent.start({ ...editor, folder: join(editor.root, folder) }, "robot");
+    await agent.call("search_code", { query: "count the birds" });
+    agents.push(agent);
+  }
+  for (const folder of ["north/app", "south/app"])
+    await expect(
+      same.items.and(same.page.getByLabel(`"count the birds", "robot", Search code, ${folder}, done`)),
+    ).toBeVisible();
+  await same.picture("folders-of-one-name");
+  for (const agent of agents) await agent.stop();
+  await same.page.close();
 });
 
 test("a folder without git is offered an index, and what is written there later is found", async ({

@@ -60,3 +60,22 @@ export function acceptActiveRow(text: string): boolean {
 export function drawn(): Promise<void> {
   return new Promise((settle) => requestAnimationFrame(() => requestAnimationFrame(() => settle())));
 }
+
+/**
+ * Whether every line of these words, which are in one piece of an element's text, is on screen and not covered. False if
+ * they are not there.
+ */
+export function wordsInSight(element: Element, words: string): boolean {
+  const pieces = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let piece = pieces.nextNode(); piece !== null; piece = pieces.nextNode()) {
+    const at = (piece.textContent ?? "").indexOf(words);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(piece, at);
+    range.setEnd(piece, at + words.length);
+    return [...range.getClientRects()].every(({ left, width, top, height }) =>
+      element.contains(document.elementFromPoint(left + width / 2, top + height / 2)),
+    );
+  }
+  return false;
+}

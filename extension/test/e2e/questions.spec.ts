@@ -1,6 +1,7 @@
 // Questions of other programs to the user of the editor: never answered by accident, closed once they are void.
 import type { Browser } from "@playwright/test";
 import { Agent } from "./mcpClient";
+import { wordsInSight } from "./page";
 import { expect, test, Window } from "./test";
 
 const ASKED = /^(?!Nobody).*delete .*search index of/i;
@@ -94,6 +95,27 @@ test("two keys open the question, and Enter then means Keep", async ({ window })
   await window.choose("Keep");
   expect(await kept).toMatchObject({ status: "cancelled" });
   await isGone(window);
+  await agent.stop();
+});
+
+test("in a window of 320 pixels the question, who asks it and both answers are in sight", async ({ window }) => {
+  await window.page.setViewportSize({ width: 320, height: 600 });
+  const agent = await Agent.start(window.editor, "a robot with a name that is longer than most, as some have");
+  const kept = agent.call("delete_index");
+  const question = window.question(ASKED).first();
+  await expect(question).toBeVisible();
+  await window.picture("question-narrow");
+  const message = question.locator(".notification-list-item-message");
+  const asker = "a robot with a name that is longer than most, as some have";
+  const words = `Delete the search index of "starlette"? Asked by "${asker}".`;
+  await expect.poll(() => message.evaluate(wordsInSight, words)).toBe(true);
+  for (const link of ["Keep", "Delete index"])
+    await expect
+      .poll(() => window.isUncovered(question.getByRole("link", { name: link, exact: true })), { message: link })
+      .toBe(true);
+  await window.answerQuestion(ASKED, "Keep");
+  expect(await kept).toMatchObject({ status: "cancelled" });
+  await window.page.setViewportSize({ width: 1280, height: 850 });
   await agent.stop();
 });
 

@@ -118,6 +118,43 @@ test("results are copied as Markdown", async ({ window }) => {
   expect(await copied(window)).toMatch(/### starlette\/.+\.py:\d+-\d+ \(score 0\.\d\d\)\n\n```python\n/);
 });
 
+test("a hit whose file has gone says in plain words what to do, from the view and from the palette", async ({
+  window,
+}) => {
+  const file = join(window.editor.folder, "herons.js");
+  const search = async () => {
+    writeFileSync(file, SCRIPT.replaceAll("compressResponseBody", "countTheHerons"));
+    await window.searchSays("countTheHerons", "herons.js:");
+  };
+  const gone = /"herons\.js" is no longer there\. It was deleted, moved or renamed after this search: search again\.$/;
+  await search();
+  rmSync(file);
+  await window.choose("herons.js:");
+  await window.notice(gone);
+  await window.tidy();
+  await search();
+  await window.page.keyboard.press("Alt+K");
+  await expect(hits(window).first()).toBeVisible();
+  rmSync(file);
+  await hits(window).first().click();
+  await window.notice(gone);
+  await expect(window.notices.filter({ hasText: /CodeExpectedError|Unable to|ENOENT/ })).toHaveCount(0);
+});
+
+test("the history shows a search as it was typed", async ({ window }) => {
+  await window.search("body[*] ** $(zap)");
+  await window.page.keyboard.press("Escape");
+  const header = window.page.locator(".part.sidebar").getByRole("button", { name: "History Section" });
+  const past = window.page
+    .locator(".part.sidebar")
+    .getByRole("treeitem", { name: /^"body\[\*\] \*\* \$\u200b?\(zap\)"/ });
+  await window.openView();
+  await expect(async () => {
+    if ((await header.getAttribute("aria-expanded")) === "false") await header.click();
+    await expect(past).toBeVisible({ timeout: 4000 });
+  }).toPass();
+});
+
 test("the history runs a search again", async ({ window }) => {
   await window.keep(QUESTION);
   await window.command("Sidecar: Clear Results");

@@ -90,6 +90,11 @@ function makeSnapshot(window: Window): void {
   git(folder, "commit", "--quiet", "--message=herons");
 }
 
+function removeIndexes(window: Window): void {
+  const indexes = join(window.editor.root, "home/indexes");
+  if (existsSync(indexes)) for (const name of readdirSync(indexes)) rmSync(join(indexes, name), { recursive: true });
+}
+
 test("without a source no server is asked, and the offer says so", async ({ window }) => {
   await window.notice("and no network is used", ["Create Index"]);
   expect(asked).toEqual([]);
@@ -131,12 +136,26 @@ test("a snapshot is offered with branch, age and size, one click takes it, and p
   await window.searchSays("count the herons", "heron.py");
 });
 
+test("an offer that is clicked when the index is there already says so, and fetches nothing", async ({ window }) => {
+  if (!existsSync(shelf(window))) makeSnapshot(window);
+  removeIndexes(window);
+  await setSource(window, { "sidecar.offline": false });
+  const offer = /"main" was indexed 2 h ago/;
+  await window.notice(offer);
+  const { program, folder, env } = window.editor;
+  indexWorkspace(program, folder, env);
+  await expect(window.statusItem("Not indexed")).toHaveCount(0);
+  asked = [];
+  await window.answer(offer, "Use Snapshot");
+  await window.notice(/"starlette" is indexed already: 2.\d{3} files\./, ["Show Index Status"]);
+  expect(asked).toEqual([]);
+});
+
 test("Index Here Instead, clicked while the snapshot is on its way, ends the download and reads the folder", async ({
   window,
 }) => {
   if (!existsSync(shelf(window))) makeSnapshot(window);
-  const indexes = join(window.editor.root, "home/indexes");
-  if (existsSync(indexes)) for (const name of readdirSync(indexes)) rmSync(join(indexes, name), { recursive: true });
+  removeIndexes(window);
   isSlow = true;
   await setSource(window, { "sidecar.offline": false });
   await window.notice(/"main" was indexed 2 h ago/);
@@ -147,6 +166,10 @@ test("Index Here Instead, clicked while the snapshot is on its way, ends the dow
   await expect.poll(() => asked.filter((name) => name.endsWith(".zst"))).toHaveLength(1);
   await expect(window.webview().getByRole("link", { name: "Cancel" })).toBeVisible();
   await window.picture("snapshot-download");
+  // The editor takes back no message, so the offer is still there.
+  await window.answer(/"main" was indexed 2 h ago/, "Use Snapshot");
+  await window.notice(/^(?!Index ).*"starlette" is being indexed already/);
+  expect(asked.filter((name) => name.endsWith(".zst"))).toHaveLength(1);
   await here.click();
   await window.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
   isSlow = false;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { folderNames } from "../../src/folderNames";
+import { folderNames, placeOfPath } from "../../src/folderNames";
 
 function named(...folders: [name: string, path: string][]): string[] {
   return [...folderNames(folders.map(([name, path]) => ({ name, path }))).values()];
@@ -21,4 +21,17 @@ test("folders that share a name are called by as much of their paths as distingu
 test("a folder inside another one of the same name is not called like it", () => {
   const [outer, inner] = named(["app", "/app"], ["app", "/app/app"]);
   expect(outer).not.toBe(inner);
+});
+
+test("a path that begins with a folder's name is a path in that folder", () => {
+  const folders = folderNames([
+    { name: "app", path: "/a/app" },
+    { name: "app", path: "/b/app" },
+    { name: "a", path: "/a" },
+  ]);
+  expect(placeOfPath("b/app/src/x.py", folders)).toEqual({ workspace: "/b/app", path: "src/x.py" });
+  expect(placeOfPath("a/app/src/x.py", folders)).toEqual({ workspace: "/a/app", path: "src/x.py" });
+  expect(placeOfPath("a/src/x.py", folders)).toEqual({ workspace: "/a", path: "src/x.py" });
+  expect(placeOfPath("src/x.py", folders)).toEqual({ path: "src/x.py" });
+  expect(placeOfPath("src/x.py")).toEqual({ path: "src/x.py" });
 });

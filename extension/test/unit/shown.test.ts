@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Past } from "../../src/results/shelf";
 import type { IndexStatus } from "../../src/protocol.gen";
-import { besideLinks, fromSidecar, inMarkdown, inRow, quoted, said, visible } from "../../src/shown";
+import { asTyped, besideLinks, fromSidecar, inMarkdown, inRow, quoted, said, visible } from "../../src/shown";
 import { entryRow, sessionRow } from "../../src/activity/rows";
 import { headline, ifIgnored } from "../../src/questions/toasts";
 import { questionOf } from "../../src/questions/waiting";
@@ -10,6 +10,7 @@ import { explained } from "../../src/index/explanation";
 import { shown } from "../../src/index/state";
 import { adviceForError, adviceForNothing } from "../../src/search/advice";
 import { rowOf } from "../../src/search/row";
+import { whyNotOpened } from "../../src/search/unopened";
 import { linesOf } from "../../src/search/excerpt";
 import { adviceItems, pastItems } from "../../src/search/items";
 import { Failure } from "../../src/failure";
@@ -160,4 +161,21 @@ test("a sentence quotes what it is given, in sixty characters and without Markdo
 
 test("beside links of ours, what others chose can neither be a link nor begin one", () => {
   expect(besideLinks("[a")).not.toContain("[");
+});
+
+test("a quoted string of nothing but marks is not empty, and what somebody typed is shown with its marks", () => {
+  expect(quoted("*")).toBe('"*"');
+  expect(quoted("**kwargs")).toBe('"kwargs"');
+  expect(asTyped("a[i] ** $(x)")).toBe('"a[i] ** $\u200b(x)"');
+  expect(Array.from(asTyped("x".repeat(500)))).toHaveLength(62);
+});
+
+test("a file that has gone is told in a plain sentence with what to do, and any other error in its own", () => {
+  const error = Object.assign(new Error("Unable to read file 'x'"), { name: "CodeExpectedError" });
+  expect(whyNotOpened("src/a.py", false, error).text).toBe(
+    'Sidecar: "src/a.py" is no longer there. It was deleted, moved or renamed after this search: search again.',
+  );
+  expect(whyNotOpened("src/a.py", true, error).text).toBe(
+    "Sidecar: \"src/a.py\" cannot be opened. Unable to read file 'x'",
+  );
 });

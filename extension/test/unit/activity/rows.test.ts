@@ -101,3 +101,14 @@ test("a failure is told and does not end the feed", async () => {
   expect(failures).toHaveLength(1);
   expect(shown).toEqual(["fine"]);
 });
+
+test("where several folders are open, a call says about which it is", () => {
+  const folders = new Map([
+    ["/w", "x/app"],
+    ["/v", "y/app"],
+  ]);
+  expect(entryRow(SEARCHED, NOW, folders)).toMatchObject({
+    description: '"Claude"  ·  Search code  ·  x/app  ·  5 results  ·  2 min ago',
+    spoken: '"retry with backoff", "Claude", Search code, x/app, done, 5 results, 2 min ago',
+  });
+});

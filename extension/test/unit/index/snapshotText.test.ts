@@ -58,6 +58,10 @@ test("an offer that is older than an index begun elsewhere says what is going on
     '"rails" is being indexed already, 41 %: that was begun in another window or outside the editor.',
   );
   expect(whyVoid("rails", { status: "indexing" })?.text).toContain("is being indexed already: that was begun");
+  expect(whyVoid("rails", { status: "indexing", progress }, true)?.text).toBe(
+    '"rails" is being indexed already, 41 %.',
+  );
+  expect(whyVoid("rails", { status: "not_found" }, true)?.text).toBe('"rails" is being indexed already.');
   expect(whyVoid("rails", { status: "ready", totalFiles: 4312 })?.text).toBe(
     '"rails" is indexed already: 4,312 files.',
   );

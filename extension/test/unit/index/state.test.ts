@@ -130,3 +130,9 @@ test("what would start from a snapshot, or starts from it, can be indexed here i
   expect(titles("indexing", true, true, true)).toEqual(expect.arrayContaining(["Cancel", "Index Here Instead"]));
   expect(titles("missing", true, false)).not.toContain("Index Here Instead");
 });
+
+test("where several folders are open, the tooltip and what is spoken name the folder", () => {
+  const { tooltip, spoken } = shown("running", { status: "ready" }, undefined, NOW, "a/app");
+  expect(tooltip).toMatch(/^\*\*Sidecar\*\*: a\/app\n/);
+  expect(spoken).toBe("Sidecar, a/app: The index is up to date.");
+});

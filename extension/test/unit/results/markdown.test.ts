@@ -35,3 +35,14 @@ test("why a hit was found is one line that adds up", () => {
   );
   expect(whyInOneLine(hit({ score: 0.9 }))).toBe("0.90: how close it is in meaning");
 });
+
+test("where several folders are open, each path begins with its own, also of folders that share a name", () => {
+  const folders = new Map([
+    ["/x/a/app", "a/app"],
+    ["/x/b/app", "b/app"],
+  ]);
+  const one = hit({ path: "main.py", workspace: "/x/a/app" });
+  const other = hit({ path: "main.py", workspace: "/x/b/app", kind: "file" });
+  expect(markdownOfHits(asked, [one, other], undefined, folders)).toContain("### a/app/main.py:10-11 (score 0.52)");
+  expect(markdownOfHits(asked, [one, other], undefined, folders)).toContain("- b/app/main.py\n");
+});
