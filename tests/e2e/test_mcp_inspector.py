@@ -15,6 +15,7 @@ from tests.e2e.node_tools import INSPECTOR, run_node
 
 pytestmark = pytest.mark.e2e
 TOOL_FAILED = 5
+CONNECT_MS = 120_000  # its own limit of 15 s is too short for a machine on which other tests run
 ERAS = ("legacy", "modern")
 
 
@@ -30,7 +31,8 @@ class Inspector:
         ran = run_node(
             INSPECTOR, "--cli", sys.executable, "-m", "sidecar", "mcp", "--workspace", str(self._workspace),
             "-e", "CI=1", "-e", f"SIDECAR_HOME={self._home}", "-e", f"PATH={os.environ['PATH']}",
-            "--protocol-era", era, "--format", "json", "--method", method, *arguments,
+            "--protocol-era", era, "--connect-timeout", str(CONNECT_MS), "--format", "json",
+            "--method", method, *arguments,
         )  # fmt: skip
         assert ran.stdout, ran.stderr
         return ran.returncode, json.loads(ran.stdout)["result"]
