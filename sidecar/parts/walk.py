@@ -16,7 +16,7 @@ from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath, Stat, Wa
 from sidecar.model.terms import Collection, IsCancelled, never_cancelled
 from sidecar.parts import deny
 from sidecar.parts.data_folder import is_own_folder
-from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_there
+from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_real_folder, is_there
 from sidecar.parts.files_limit import FilesLimit
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, ParsedPatterns, git_verdict, sidecar_verdict
@@ -275,7 +275,8 @@ class DiskWalker:
         try:
             return self._follow(path)
         except OSError as error:
-            return failed(error), Entry(path, path.rpartition("/")[2], "", False, None, error), None
+            is_folder = is_real_folder(self._root, path)
+            return failed(error), Entry(path, path.rpartition("/")[2], "", is_folder, None, error), None
         except ValueError as error:
             return failed(error), Entry(path, path.rpartition("/")[2], "", False, None), None
 

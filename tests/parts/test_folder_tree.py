@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from sidecar.parts.walk import DiskWalker
 from sidecar.parts.watched_folders import FolderTree, JudgedFolder
+from tests.circumstances import as_somebody
 
 DEEP = 60
 
@@ -133,6 +135,21 @@ def test_a_folder_is_judged_from_the_one_above_as_it_is_judged_alone(tmp_path: P
         assert tree.is_ignored(relative) == (relative not in found)
     assert {"src/keep/gen", "caf\u00e9/m", "sub/k"} <= found
     assert found.isdisjoint({"out", "a/logs", "private/deep", "env", "src/gen", "node_modules", "sub/.git"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are different there")
+def test_a_folder_that_cannot_be_read_is_named_as_a_folder_whoever_asks() -> None:
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        root = Path(place)
+        root.chmod(0o755)
+        files(root, {"closed/inner/a.py": "", "closed/b.py": ""})
+        (root / "closed").chmod(0)
+        walker = DiskWalker(place)
+        with as_somebody():
+            whole, part = walker.walk(), walker.subtree("closed")
+        (root / "closed").chmod(0o755)
+    assert [skipped.path for skipped in whole.skipped] == [skipped.path for skipped in part.skipped] == ["closed/"]
+    assert whole.unread == part.unread == {"closed"}
 
 
 def test_changed_rules_hold_once_the_tree_has_forgotten_the_old_ones(tmp_path: Path) -> None:
