@@ -16,6 +16,7 @@ Log: TypeAlias = logging.LoggerAdapter[logging.Logger]
 
 _WORKSPACE = "sidecar_workspace"
 _CLIENT = "sidecar_client"
+_ATTEMPTS = "sidecar_attempts"
 
 
 def workspace_log(name: str, workspace: str) -> Log:
@@ -37,6 +38,28 @@ def concerns(record: logging.LogRecord, client: object, has_open: Callable[[str]
         return False
     workspace = getattr(record, _WORKSPACE, None)
     return workspace is None or has_open(workspace)
+
+
+def log_failure(log: Log, message: str, *arguments: object) -> str:
+    """Logs the exception that is being handled. Returns a sentence for the person: which file of the data folder has
+    the details, or why none has."""
+    attempts: dict[str, str] = {}
+    log.logger.exception(message, *arguments, extra={**(log.extra or {}), _ATTEMPTS: attempts})
+    kept = [file for file, reason in attempts.items() if not reason]
+    if kept:
+        return f"The log (logs/{kept[0]} in the data folder) has the details."
+    if not attempts:
+        return "Nothing has recorded the details, because this process writes no log file."
+    file, reason = next(iter(attempts.items()))
+    return (
+        f"The details are lost, because the log (logs/{file} in the data folder) cannot be written:"
+        f" {shown.reason(reason)}. Mend that and try again."
+    )
+
+
+def note_attempt(record: logging.LogRecord, file: str, reason: str = "") -> None:
+    """Notes that a record was written to a log file of this name or, with a `reason`, could not be."""
+    getattr(record, _ATTEMPTS, {})[file] = reason
 
 
 class ShownFormatter(logging.Formatter):

@@ -48,6 +48,11 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def only(number: int, one: str, many: str = "") -> str:
+    """Returns a sentence on how few there are, such as `There is only 1 file.`, with a full stop."""
+    return f"There {'is' if number == 1 else 'are'} only {count(number, one, many)}."
+
+
 def so_far(step: str, done: int, total: int, unit: str = "file") -> str:
     """Returns how far a step has come: `Indexing: 1,204 of 4,312 files`."""
     return f"{step}: {done:,} of {count(total, unit)}"

@@ -57,6 +57,38 @@ def by_hand(path: Path) -> Iterator[str]:
                 yield f"{path.name}:{node.lineno}: {{{value}}}{plural[0]}"
 
 
+PLURAL_VERB = re.compile(r" (are|were|have|do|need|wait|hold)\b")
+BEFORE_A_COUNT = re.compile(r"\b(are|were) (only )?$")
+
+
+def text_of(piece: ast.expr) -> str:
+    return str(piece.value) if isinstance(piece, ast.Constant) else "{}"
+
+
+def always_plural(path: Path) -> Iterator[str]:
+    """The formatted texts of a module whose verb is a plural, although their subject is any count."""
+    for node in nodes_of(path):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        for at, piece in enumerate(node.values):
+            if isinstance(piece, ast.FormattedValue) and re.match(r"(shown\.)?count\(", ast.unparse(piece.value)):
+                before, after = ("".join(map(text_of, part)) for part in (node.values[:at], node.values[at + 1 :]))
+                if BEFORE_A_COUNT.search(before) or PLURAL_VERB.match(after):
+                    yield f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+
+
+def test_a_verb_fits_one_of_what_is_counted_too() -> None:
+    found = [text for path in modules() for text in always_plural(path)]
+    # These two have a sentence of their own for one.
+    assert [text.partition(":")[0] for text in found] == ["nothing.py", "searcher.py"]
+
+
+def test_the_rule_sees_a_verb_that_is_always_a_plural(tmp_path: Path) -> None:
+    texts = ("{count(n, 'file')} were read", "There are only {count(n, 'file')}.", "{count(n, 'file')} {verb} read")
+    (tmp_path / "a.py").write_text("".join(f'f"{text}"\n' for text in texts))
+    assert len(list(always_plural(tmp_path / "a.py"))) == 2
+
+
 def test_no_module_puts_a_count_into_words_itself() -> None:
     found = [text for path in modules() for text in by_hand(path)]
     assert [text for text in found if "semantic.py" not in text or "report.indexed" not in text] == []

@@ -34,6 +34,7 @@ from sidecar.settings.load import Settings
 if TYPE_CHECKING:
     from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome, Recall, Recalled
     from sidecar.engine.search.searcher import Searcher
+    from sidecar.parts.watched_folders import JudgedFolder
 
 
 class Walker(Protocol):
@@ -55,6 +56,9 @@ class Walker(Protocol):
     def found(self, path: str) -> FoundFile | SkippedPath:
         """Returns the file if a walk would offer it, else why it would not. Raises FileNotFound if it does not
         exist."""
+
+    def judged(self, folder: str) -> JudgedFolder:
+        """Judges a folder, by its relative path, together with all folders above it."""
 
     def is_there(self, path: str) -> bool:
         """Whether anything exists at this path, whether or not it is left out. Links are not followed: a path behind

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from sidecar.parts.embed.shared import SharedEmbeddingCaches
     from sidecar.parts.ignore import ParsedPatterns
     from sidecar.parts.vectors.server_link import ChromaServer
+    from sidecar.parts.watched_folders import JudgedFolder
 
 MOST_PREPARERS = 4
 
@@ -267,6 +269,21 @@ def make_searcher(ranker: str = "") -> Searcher:
     return Searcher(choose(ranker))
 
 
+@dataclass(frozen=True, slots=True)
+class _GivingWay:
+    """A judged folder that lets questions pass before each folder in it, because a large tree has thousands."""
+
+    judged: JudgedFolder
+
+    @property
+    def ignored(self) -> bool:
+        return self.judged.ignored
+
+    def inside(self, path: str) -> JudgedFolder:
+        QUESTIONS.give_way()
+        return _GivingWay(self.judged.inside(path))
+
+
 def make_watcher(root: str, settings: Settings, home: Path) -> Watching:
     """Returns a watcher of a workspace's files and of git's HEAD. Its mark is in the folder of the workspace's
     index."""
@@ -275,12 +292,12 @@ def make_watcher(root: str, settings: Settings, home: Path) -> Watching:
 
     walker = make_walker(root, settings)
 
-    def is_ignored(folder: str) -> bool:
-        QUESTIONS.give_way()  # a large tree has thousands of folders
-        return walker.decide(folder).rule not in (Rule.INDEXED, Rule.NOT_READ)
-
     mark = str(IndexLayout(home, root).watch_mark)
-    return Watcher(root, is_ignored, mark, "git" if settings.indexing_strategy == "git" else "files")
+
+    def judge(folder: str) -> JudgedFolder:
+        return _GivingWay(walker.judged(folder))
+
+    return Watcher(root, judge, mark, "git" if settings.indexing_strategy == "git" else "files")
 
 
 def read_checkout(root: str) -> Checkout:

@@ -92,6 +92,14 @@ def is_there(root: str, path: str) -> bool:
     return True
 
 
+def is_real_folder(root: str, path: str) -> bool:
+    """Whether a path below `root` is a folder and no link. False if that cannot be found out."""
+    try:
+        return entry_at(path, os.path.dirname(disk_path(root, path)), True).is_folder  # noqa: PTH120
+    except (OSError, ValueError):
+        return False
+
+
 def _is_unicode(path: str) -> bool:
     """Whether the last name of a path is valid Unicode."""
     name = os.path.basename(path)  # noqa: PTH119

@@ -234,9 +234,13 @@ class OwnFile:
         return IndexCorrupt(
             f"The {self._what} in {shown.place(self._path)} cannot be read ({shown.reason(fault)}). The file is "
             f"now {shown.place(aside.name)} in the same"
-            f" folder; {rescued.count} of the {self._what} have been rescued and are in use."
+            f" folder; {self._rescued(rescued.count)}."
             f"{_said('Lost', rescued.lost)}{_said('Not certainly as they were', rescued.doubtful)} Try again."
         )
+
+    def _rescued(self, number: int) -> str:
+        verbs = ("has", "is") if number == 1 else ("have", "are")
+        return f"{number:,} of the {self._what} {verbs[0]} been rescued and {verbs[1]} in use"
 
     def _fault(self) -> str:
         if self._path.is_dir():

@@ -57,8 +57,10 @@ class SystemEvents:
 
     def close(self) -> None:
         """Stops watching. May raise RuntimeError."""
-        self._spelling.close()
-        self._system.close()
+        try:
+            self._system.close()
+        finally:  # the notifier watches the opened folders until it is closed
+            self._spelling.close()
 
 
 class _Spelling:

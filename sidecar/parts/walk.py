@@ -16,7 +16,7 @@ from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath, Stat, Wa
 from sidecar.model.terms import Collection, IsCancelled, never_cancelled
 from sidecar.parts import deny
 from sidecar.parts.data_folder import is_own_folder
-from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_there
+from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_real_folder, is_there
 from sidecar.parts.files_limit import FilesLimit
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, ParsedPatterns, git_verdict, sidecar_verdict
@@ -250,6 +250,20 @@ class DiskWalker:
             return SkippedPath(path.strip("/"), decision)
         return self._offer(entry)
 
+    def judged(self, path: str) -> WalkedFolder:
+        """See `engine.ports.Walker.judged`."""
+        decision, _, folder = self._trace(path.strip("/"))
+        return WalkedFolder(self, decision, folder)
+
+    def judged_in(self, folder: _Folder, level: Level, path: str) -> WalkedFolder:
+        """Judges a folder in `folder`, which is indexed and whose level is `level`. Raises OSError or ValueError if
+        that is not possible."""
+        return WalkedFolder(self, *self._step(folder, level, entry_at(path, folder.absolute, True)))
+
+    def level_in(self, folder: _Folder) -> Level:
+        """Returns the rules that apply in a folder. Raises OSError or TooManyRules."""
+        return self._rules.level(folder.path, folder.absolute, folder.outer)
+
     def is_there(self, path: str) -> bool:
         """See `engine.ports.Walker.is_there`."""
         return is_there(self._root, path)
@@ -261,7 +275,8 @@ class DiskWalker:
         try:
             return self._follow(path)
         except OSError as error:
-            return failed(error), Entry(path, path.rpartition("/")[2], "", False, None, error), None
+            is_folder = is_real_folder(self._root, path)
+            return failed(error), Entry(path, path.rpartition("/")[2], "", is_folder, None, error), None
         except ValueError as error:
             return failed(error), Entry(path, path.rpartition("/")[2], "", False, None), None
 
@@ -275,20 +290,26 @@ class DiskWalker:
         for depth, name in enumerate(parts, 1):
             at, is_last = "/".join(parts[:depth]), depth == len(parts)
             # Below a folder that does not exist, only names can be judged.
-            here = deny.NamesOnDisk(folder.absolute) if there else deny.KnownNames(())
-            level = self._rules.level(folder.path, folder.absolute, folder.outer) if there else folder.outer
+            level = self.level_in(folder) if there else folder.outer
             entry = entry_at(at, folder.absolute, is_last) if there else Entry(at, name, "", not is_last, None)
+            decision, inner = self._step(folder if there else None, level, entry)
             there = entry.stat is not None
-            decision, taken_back = self._judge(entry, level, here)
             if not decision.indexed:
-                return decision if is_last else _met_on_the_way(decision, at), entry, None
-            if not entry.is_folder:
+                return decision if is_last or inner is not None else _met_on_the_way(decision, at), entry, inner
+            if inner is None:
                 return self._ended(name, is_last), entry, None
-            folder = _Folder(entry.path, entry.absolute, level, taken_back)
-            refused = self._refused_on_disk(folder, entry)
-            if refused:
-                return refused, entry, folder
+            folder = inner
         return _INDEXED, entry, folder
+
+    def _step(self, folder: _Folder | None, level: Level, entry: Entry) -> tuple[Decision, _Folder | None]:
+        """Returns the decision on an entry of `folder`, whose level is `level`, and the folder that the entry is unless
+        its own name is refused. `folder` is None if it does not exist."""
+        names = deny.KnownNames(()) if folder is None else deny.NamesOnDisk(folder.absolute)
+        decision, taken_back = self._judge(entry, level, names)
+        if not decision.indexed or not entry.is_folder:
+            return decision, None
+        inner = _Folder(entry.path, entry.absolute, level, taken_back)
+        return self._refused_on_disk(inner, entry) or decision, inner
 
     @staticmethod
     def _ended(name: str, is_last: bool) -> Decision:
@@ -393,6 +414,35 @@ class DiskWalker:
         """Returns the file with what its path alone says: its collection. The stat is empty."""
         collection: Collection = "docs" if self._is_documentation(path) else "code"
         return FoundFile(path, _NO_STAT, collection)
+
+
+class WalkedFolder:
+    """The decision on one folder, from which the folders in it can be judged without those above it.
+
+    Implements `watched_folders.JudgedFolder`.
+    """
+
+    def __init__(self, walker: DiskWalker, decision: Decision, folder: _Folder | None) -> None:
+        self._walker = walker
+        self._decision = decision
+        self._folder = folder if decision.indexed else None
+        self._level: Level | None = None
+
+    @property
+    def ignored(self) -> bool:
+        """Whether a rule leaves the folder out. One that could not be read for the moment is not ignored."""
+        return self._decision.rule not in (Rule.INDEXED, Rule.NOT_READ)
+
+    def inside(self, path: str) -> WalkedFolder:
+        """See `JudgedFolder.inside`."""
+        if self._folder is None:
+            return self._walker.judged(path)
+        try:
+            if self._level is None:
+                self._level = self._walker.level_in(self._folder)
+            return self._walker.judged_in(self._folder, self._level, path)
+        except (OSError, ValueError) as error:
+            return WalkedFolder(self._walker, failed(error), None)
 
 
 def _result(

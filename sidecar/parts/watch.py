@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import sys
 import threading
@@ -31,7 +32,7 @@ from sidecar.logs import workspace_log
 from sidecar.parts.asking import asked_in, question_of
 from sidecar.parts.git_head import GitHead
 from sidecar.parts.system_events import Events, NamesLost, SystemEvents
-from sidecar.parts.watched_folders import FolderTree, lineage
+from sidecar.parts.watched_folders import FolderTree, JudgeFolder, lineage
 from sidecar.small_files import AT_ONCE
 
 Strategy: TypeAlias = Literal["files", "git"]
@@ -105,15 +106,15 @@ class Watcher:
     """Watches from `start()` to `stop()`. A thread of the caller takes the changes, one `next()` after the other.
 
     `note` is one line that says why the watcher reports the whole tree every few seconds, or notices nothing; else
-    empty. `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. With the strategy
-    "git" the watcher needs a repository, and if the system reports no changes, it reports only `head_moved`. `mark` is
-    a folder for the marks, which exist for an instant; it is created if it is missing.
+    empty. `judge` says which folders are ignored; each folder is judged once until `refresh()`. With the strategy "git"
+    the watcher needs a repository, and if the system reports no changes, it reports only `head_moved`. `mark` is a
+    folder for the marks, which exist for an instant; it is created if it is missing.
     """
 
     def __init__(
         self,
         root: str,
-        is_ignored_dir: Callable[[str], bool],
+        judge: JudgeFolder,
         mark: str,
         strategy: Strategy = "files",
         times: WatchTimes | None = None,
@@ -127,7 +128,7 @@ class Watcher:
         self._each_folder = each_folder
         self._make_notifier = make_notifier or SystemEvents
         self._mark = os.path.realpath(mark)
-        self._tree = FolderTree(self._root, is_ignored_dir)
+        self._tree = FolderTree(self._root, judge)
         self._head = GitHead(self._root)
         self._notifier: Notifier | None = None
         self._taking = make_condition(Rank.WATCHER)
@@ -140,8 +141,12 @@ class Watcher:
         self._stopping.set()
         self._stale = threading.Event()
         self.note, self._retry = "", False
-        self._pauses = _Pauses(self._times.poll_seconds)
-        self._refusals = _Refusals(self._times.poll_seconds)
+        poll_seconds = self._times.poll_seconds
+        self._names_lost = False
+        """Whether a name that is not valid Unicode has changed, and the folders are not watched again yet."""
+        # It ends by itself: each such name makes the whole tree be compared.
+        self._after_names = _Pause(min(_RULES_S, poll_seconds), poll_seconds, _CALM_S)
+        self._after_refusals = _Pause(poll_seconds, max(poll_seconds, _LONGEST_REFUSED_S))
 
     @property
     def active(self) -> bool:
@@ -207,9 +212,9 @@ class Watcher:
                 return None
             if self._notifier is not None:
                 found = self._try(lambda: self._until_now(deadline))
-                if not self._pauses.lost:
+                if not self._names_lost:
                     return found
-            return self._try(self._look_around) if self._strategy == "files" or self._pauses.lost else None
+            return self._try(self._look_around) if self._strategy == "files" or self._names_lost else None
         finally:
             self._taking.release()
 
@@ -224,8 +229,8 @@ class Watcher:
         """Returns how many seconds to wait before the next look at the events."""
         if self._notifier is not None:
             return self._times.quiet_ms * (1 if self._events else 2) / 1000
-        if self._pauses.lost:
-            return self._pauses.left_s()
+        if self._names_lost:
+            return self._after_names.left_s()
         gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
         return min(_RULES_S, poll_seconds) if gone else poll_seconds
 
@@ -243,7 +248,7 @@ class Watcher:
         changes."""
         now, before = time.monotonic(), len(self._events)
         self._take(self._notifier)
-        if self._pauses.lost:
+        if self._names_lost:
             return WatchedChanges()  # `next` goes on by looking around
         if not before:
             self._since = now
@@ -293,8 +298,8 @@ class Watcher:
     def _look_around(self) -> WatchedChanges:
         """Tries to watch again if that may work now. Returns what `_everything` does; also with the strategy "git" the
         whole tree, if an unknown part of it has changed."""
-        unknown = self._pauses.lost
-        if self._retry and self._refusals.over and (not unknown or not self._pauses.left_s()):
+        unknown = self._names_lost
+        if self._retry and not self._after_refusals.left_s() and (not unknown or not self._after_names.left_s()):
             self._watch()
             unknown = unknown or (self._notifier is not None and os.path.isdir(self._root))  # noqa: PTH112
         return WatchedChanges(rescan=frozenset({""}), head_moved=self._head.moved()) if unknown else self._everything()
@@ -330,7 +335,7 @@ class Watcher:
                 self._events.add((_ADDED, self._root))  # so that the whole tree is reported
             self._close()
             self._notifier = notifier
-            self._refusals.end()
+            self._after_refusals.end()
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
                 return
@@ -361,7 +366,8 @@ class Watcher:
         except NamesLost:
             self._close()
             self._retry = True
-            self._pauses.begin()
+            self._names_lost = True
+            self._after_names.begin()
             return set()
         except (OSError, RuntimeError) as error:
             self._give_up(error, refused=True)
@@ -401,7 +407,7 @@ class Watcher:
         self._close()
         self._retry = True
         if refused:
-            self._refusals.add()
+            self._after_refusals.begin()
         self.note = (
             f"The system does not let sidecar watch this folder ({error}), so sidecar looks for changes every"
             f" {self._times.poll_seconds:g} s until it does. On Linux, raise fs.inotify.max_user_watches,"
@@ -409,7 +415,7 @@ class Watcher:
         )
 
     def _close(self) -> None:
-        notifier, self._notifier, self._pauses.lost = self._notifier, None, False
+        notifier, self._notifier, self._names_lost = self._notifier, None, False
         if notifier is not None:
             with contextlib.suppress(RuntimeError):
                 notifier.close()
@@ -448,48 +454,29 @@ class Watcher:
                 found.rescan.add(relative)  # may have been a folder
 
 
-class _Pauses:
-    """When to watch again after a name that is not valid Unicode: at once, and less and less often if such a name keeps
-    changing, because each time the whole tree has to be compared.
+class _Pause:
+    """A pause that is twice as long each time that it begins again, from `first_s` to `longest_s` seconds.
 
-    `lost`: such a name has changed, and the folders are not watched again yet.
+    When it has not begun for `calm_s` seconds, it begins with no pause at all.
     """
 
-    def __init__(self, longest_s: float) -> None:
-        self.lost = False
-        self._longest_s = longest_s
-        self._pause_s = 0.0
-        self._at = -_CALM_S
+    def __init__(self, first_s: float, longest_s: float, calm_s: float = math.inf) -> None:
+        self._first_s, self._longest_s, self._calm_s = first_s, longest_s, calm_s
+        self._pause_s, self._begun = 0.0, -math.inf
 
     def begin(self) -> None:
         now = time.monotonic()
-        again = now - self._at < _CALM_S
-        self._pause_s = min(max(2 * self._pause_s, _RULES_S), self._longest_s) if again else 0.0
-        self._at, self.lost = now, True
-
-    def left_s(self) -> float:
-        """Returns how many seconds are left of the pause."""
-        return max(0.0, self._at + self._pause_s - time.monotonic())
-
-
-class _Refusals:
-    """When to try to watch again after the system has refused: after `first_s`, and each time after twice the pause."""
-
-    def __init__(self, first_s: float) -> None:
-        self._first_s = first_s
-        self._pause_s = self._until = 0.0
-
-    def add(self) -> None:
-        self._pause_s = max(self._first_s, min(2 * self._pause_s, _LONGEST_REFUSED_S))
-        self._until = time.monotonic() + self._pause_s
+        is_calm = now - self._begun > self._calm_s
+        self._pause_s = 0.0 if is_calm else min(max(self._first_s, 2 * self._pause_s), self._longest_s)
+        self._begun = now
 
     def end(self) -> None:
-        self._pause_s = self._until = 0.0
+        """Ends it. The next one takes `first_s`."""
+        self._pause_s = 0.0
 
-    @property
-    def over(self) -> bool:
-        """Whether it may be tried now."""
-        return time.monotonic() >= self._until
+    def left_s(self) -> float:
+        """Returns how many seconds are left."""
+        return max(0.0, self._begun + self._pause_s - time.monotonic())
 
 
 @dataclass(slots=True)

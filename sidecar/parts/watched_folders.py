@@ -6,8 +6,25 @@ import contextlib
 import os
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeAlias
 
 from sidecar.parts.paths import storable
+
+
+class JudgedFolder(Protocol):
+    """What the rules say about one folder."""
+
+    @property
+    def ignored(self) -> bool:
+        """Whether a rule ignores it."""
+
+    def inside(self, path: str) -> JudgedFolder:
+        """Judges a folder in this one, which is not ignored, by a path relative to the root. Costs the same at every
+        depth; the rules of this folder are read once, at the first call."""
+
+
+JudgeFolder: TypeAlias = Callable[[str], JudgedFolder]
+"""Judges any folder under the root, by its relative path, together with all folders above it."""
 
 
 class FolderTree:
@@ -17,9 +34,9 @@ class FolderTree:
     `list()` failed to read a folder.
     """
 
-    def __init__(self, root: str, is_ignored_dir: Callable[[str], bool]) -> None:
+    def __init__(self, root: str, judge: JudgeFolder) -> None:
         self._root = root
-        self._is_ignored_dir = is_ignored_dir
+        self._judge = judge
         self.listed: frozenset[str] = frozenset()
         self.known: set[str] = set()
         self.missed = False
@@ -30,12 +47,29 @@ class FolderTree:
 
         Links are not followed; folders that permissions forbid to read are left out.
         """
-        found, self.missed = [self._root], False
-        for folder in found:
-            found += (entry for entry in self._subfolders(folder) if not self.is_ignored(self.relative(entry)))
+        found, self.missed = list[str](), False
+        pending: list[tuple[str, JudgedFolder | None]] = [(self._root, None)]
+        while pending:
+            folder, judged = pending.pop()
+            found.append(folder)
+            pending += self._kept_in(folder, judged)
         self.listed = frozenset(found)
         self.known.update(found)
         return found
+
+    def _kept_in(self, folder: str, judged: JudgedFolder | None) -> Iterator[tuple[str, JudgedFolder | None]]:
+        """Yields the folders in `folder` that are not ignored, each with its judgement unless it was made earlier.
+
+        `judged` is the judgement on `folder`; None if it was made earlier, and is then made again if it is needed.
+        """
+        for entry in self._subfolders(folder):
+            relative, inner = self.relative(entry), None
+            if relative not in self._ignored and not _is_git(relative):
+                judged = judged or self._judge(self.relative(folder))
+                inner = judged.inside(relative)
+                self._ignored[relative] = inner.ignored
+            if not self.is_ignored(relative):
+                yield entry, inner
 
     def covers(self, folder: str) -> bool:
         """Whether a folder is inside the root without links, and neither it nor a folder above it is ignored."""
@@ -49,7 +83,7 @@ class FolderTree:
         """Whether a folder, as a relative path, is `.git` or ignored by a rule."""
         # Cached: deciding reads ignore files, and for each new folder all folders are asked about.
         if relative not in self._ignored:
-            self._ignored[relative] = relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
+            self._ignored[relative] = _is_git(relative) or self._judge(relative).ignored
         return self._ignored[relative]
 
     def forget(self, folders: set[str]) -> None:
@@ -74,6 +108,10 @@ class FolderTree:
         except OSError:  # for example because no descriptors are left; the folder need not be empty
             self.missed = True
             return [known for known in self.listed if os.path.dirname(known) == folder != known]  # noqa: PTH120
+
+
+def _is_git(relative: str) -> bool:
+    return relative.rpartition("/")[2] == ".git"
 
 
 def _is_real(folder: str) -> bool:

@@ -164,7 +164,7 @@ def list_documents(context: Context, params: ListDocumentsParams) -> ListedDocum
     heads, total = context.workspace.documents.page(params.index_name, params.limit, params.offset)
     reason = None
     if not heads:
-        reason = f"There are only {shown.count(total, 'document')}." if total else NO_DOCUMENTS
+        reason = shown.only(total, "document") if total else NO_DOCUMENTS
     listed = [ListedDocument(doc_id=one.doc_id, characters=one.characters, metadata=one.metadata) for one in heads]
     return ListedDocuments(documents=listed, total=total, reason=reason)
 

@@ -220,7 +220,7 @@ class ListResult(SnakeResult):
         """Yields the notes that a shell prints on standard error."""
         total = self.data.pagination.total
         if not self.data.memories:
-            yield self.data.notice or f"There are only {shown.count(total, 'memory', 'memories')}."
+            yield self.data.notice or shown.only(total, "memory", "memories")
         elif total > len(self.data.memories):
             yield f"{len(self.data.memories):,} of {shown.count(total, 'memory', 'memories')}."
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool, access_error
 from sidecar.locks import Rank, make_lock
-from sidecar.logs import workspace_log
+from sidecar.logs import log_failure, workspace_log
 from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progress
 from sidecar.model.workspace import Workspace
 from sidecar.settings.values import DEFAULTS
@@ -319,11 +319,8 @@ def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[
             raise denied if veil is None else veil.error(denied) from None
         incident = uuid.uuid4().hex[:8]
         tool = name.name if isinstance(name, ToolSpec) else name
-        workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", tool, incident)
-        raise Internal(
-            f"The log (logs/sidecar.log in the data folder) has the details under incident {incident}.",
-            incident=incident,
-        ) from error
+        where = log_failure(workspace_log("sidecar.tools", workspace), "%s failed, incident %s", tool, incident)
+        raise Internal(f"Incident {incident}. {where}", incident=incident) from error
 
 
 def _by_name(tools: tuple[ToolSpec, ...]) -> dict[str, ToolSpec]:

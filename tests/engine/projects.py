@@ -29,6 +29,7 @@ from sidecar.parts.embed.published import load_published
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_bodies
 from sidecar.parts.vectors.in_memory import InMemoryStore
+from sidecar.parts.watched_folders import JudgedFolder
 from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere
 
@@ -181,6 +182,9 @@ class _Within:
     def found(self, path: str) -> FoundFile | SkippedPath:
         with self._around():
             return self._walker.found(path)
+
+    def judged(self, folder: str) -> JudgedFolder:
+        return self._walker.judged(folder)
 
     def is_there(self, path: str) -> bool:
         with self._around():

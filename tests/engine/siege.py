@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.ingest.worker_process import start_worker
@@ -32,13 +32,51 @@ from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.model.workspace import Workspace
 from tests.hostile import HostileFile
+from tests.patience import PATIENCE_S
 
 QUERIES = ("parse json decoder", "open a connection", "raise an error", "encode unicode string")
 _PAUSE_S = 0.05
 """Seconds between two searches: short enough that a delay of 150 ms is noticed, long enough to leave the processor to
 the files."""
 RULED = 300
-Started: TypeAlias = Iterable[subprocess.Popen[bytes]]
+
+
+class Started:
+    """The processes that parse, and what starting them has cost: the seconds of the processor of each until its first
+    answer, which says that it is ready."""
+
+    def __init__(self) -> None:
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.starting_s = 0.0
+
+    def start(self, module: str) -> subprocess.Popen[bytes]:
+        process = start_worker(module)
+        self.processes.append(process)
+        process.stdout = cast(IO[bytes], _Listening(process.stdout, lambda: self._ready(process)))
+        return process
+
+    def _ready(self, process: subprocess.Popen[bytes]) -> None:
+        self.starting_s += _seconds_of(process)
+
+
+class _Listening:
+    """A stream that calls `ready` once, when the first bytes have been read."""
+
+    def __init__(self, stream: Any, ready: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ready: Callable[[], None] | None = ready
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._stream.read(size)
+        if self._ready is not None:
+            self._ready()
+            self._ready = None
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 Attack: TypeAlias = Callable[[Workspace, Path, "Siege", Started], None]
 _ENDED_BY_US = (None, 0, -signal.SIGKILL)
 """Exit statuses from `poll` of a process that is alive, or had nothing more to do."""
@@ -48,12 +86,13 @@ _ENDED_BY_US = (None, 0, -signal.SIGKILL)
 class Fate:
     """`file` has lost its content. `outcome`: the parser that a file is indexed by, `left out: RULE` or `failed:
     MESSAGE`. Seconds until it was indexed; `computed` are those of the processor, by the processes that parse and by
-    whoever waited for them."""
+    whoever waited for them, without the `starting` of a process in place of one that the file has ended."""
 
     file: HostileFile
     outcome: str
     seconds: float
     computed: float
+    starting: float
     search_seconds: float
 
     @property
@@ -108,13 +147,8 @@ def _besiege(folder: Path, attack: Attack, undisturbed_s: float) -> Siege:
     hostile.mkdir(parents=True)
     for package in ("json", "email", "http"):
         shutil.copytree(Path(sysconfig.get_path("stdlib")) / package, peaceful / package)
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(module: str) -> subprocess.Popen[bytes]:
-        started.append(start_worker(module))
-        return started[-1]
-
-    pool = WorkerPool(1, start=start)
+    started = Started()
+    pool = WorkerPool(1, start=started.start)
     home = folder / "home"
     env = {"SIDECAR_HOME": str(home), "HOME": str(home)}
     # Files are indexed when they are named, and not a second time because of a watcher.
@@ -126,7 +160,7 @@ def _besiege(folder: Path, attack: Attack, undisturbed_s: float) -> Siege:
         siege.undisturbed = [search.own_ms for search in _searches_for(beside, undisturbed_s)]
         with _searching(beside, siege):
             attack(workspaces.get(str(hostile)), hostile, siege, started)
-        siege.ended = sum(process.poll() not in _ENDED_BY_US for process in started)
+        siege.ended = sum(process.poll() not in _ENDED_BY_US for process in started.processes)
         siege.own_mb = _peak_mb(os.getpid())
         siege.largest_mb = max(siege.own_mb, *(_peak_mb(pid) for pid in _children()))
     finally:
@@ -140,6 +174,7 @@ def _index_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, s
     (root / "harmless.py").write_text("def harmless():\n    return 1\n")
     workspace.refresh(no_progress, never_cancelled)
     workspace.reindex_file("harmless.py")  # starts the process that parses, which no hostile file has to answer for
+    _await_first_check(workspace)
     language = ""
     for file in files:
         if file.language != language:
@@ -152,6 +187,16 @@ def _index_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, s
         siege.fates.append(_index(workspace, f"{language}/{file.name}", file, started))
 
 
+def _await_first_check(workspace: Workspace) -> None:
+    """Waits until the check of all files that follows the opening is over. It would index the first hostile file a
+    second time, and what that takes would count as that file's."""
+    end = time.monotonic() + PATIENCE_S
+    while not (status := workspace.status()).watcher_active or status.pending_files or status.status != "ready":
+        if time.monotonic() > end:
+            raise AssertionError(f"the check of all files has not ended: {status}")
+        threading.Event().wait(_PAUSE_S)
+
+
 def _obey_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, siege: Siege, started: Started) -> None:
     for number in range(RULED):
         place = root / f"src/part{number % 9}/module_{number}.py"
@@ -161,9 +206,9 @@ def _obey_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, si
     for file in files:
         rules = root / file.language
         rules.write_bytes(file.content)
-        begun, computed = time.perf_counter(), _computed(started)
+        begun, spent = time.perf_counter(), _Spent(started)
         workspace.refresh(no_progress, never_cancelled)
-        indexed, computed = time.perf_counter(), _computed(started) - computed
+        indexed, (computed, starting) = time.perf_counter(), spent.since()
         workspace.search(SearchRequest("word function a"), never_cancelled)
         searched = time.perf_counter()
         left = workspace.status()
@@ -173,6 +218,7 @@ def _obey_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, si
                 f"{left.files} files indexed; {left.warning or 'no warning'}",
                 indexed - begun,
                 computed,
+                starting,
                 searched - indexed,
             )
         )
@@ -180,7 +226,7 @@ def _obey_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, si
 
 
 def _index(workspace: Workspace, path: str, file: HostileFile, started: Started) -> Fate:
-    begun, computed = time.perf_counter(), _computed(started)
+    begun, spent = time.perf_counter(), _Spent(started)
     outcome = ""
     try:
         workspace.reindex_file(path)
@@ -188,25 +234,43 @@ def _index(workspace: Workspace, path: str, file: HostileFile, started: Started)
         outcome = f"left out: {left_out.message}"
     except SidecarError as error:
         outcome = f"failed: {error.message}"
-    indexed, computed = time.perf_counter(), _computed(started) - computed
+    indexed, (computed, starting) = time.perf_counter(), spent.since()
     workspace.search(SearchRequest("word function a"), never_cancelled)
     searched = time.perf_counter()
     # Without its content: the memory of this process, which is judged, holds nothing that only the siege needs.
     kept = replace(file, content=b"")
-    return Fate(kept, outcome or workspace.explain(path).parser, indexed - begun, computed, searched - indexed)
+    parser = outcome or workspace.explain(path).parser
+    return Fate(kept, parser, indexed - begun, computed, starting, searched - indexed)
+
+
+class _Spent:
+    """Measures what is computed from now on."""
+
+    def __init__(self, started: Started) -> None:
+        self._started = started
+        self._computed, self._starting = _computed(started), started.starting_s
+
+    def since(self) -> tuple[float, float]:
+        """Returns the seconds of the processor without those of starting processes, and those of starting them."""
+        starting = self._started.starting_s - self._starting
+        return _computed(self._started) - self._computed - starting, starting
 
 
 def _computed(started: Started) -> float:
     """Seconds of this thread, of the living processes and of all that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
-    for process in started:
-        if process.poll() is not None:  # another program may have its number now
-            continue
-        with contextlib.suppress(OSError):  # it may end now, and is then counted among the ended ones
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    for process in started.processes:
+        if process.poll() is None:  # else another program may have its number now
+            seconds += _seconds_of(process)
     return seconds
+
+
+def _seconds_of(process: subprocess.Popen[bytes]) -> float:
+    with contextlib.suppress(OSError):  # it may end now, and is then counted among the ended ones
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def _search(workspace: Workspace, number: int) -> Search:

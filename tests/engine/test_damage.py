@@ -219,7 +219,7 @@ def test_while_lost_vectors_are_made_again_the_status_says_so(project: Project) 
     workspace = project.open()
     status = workspace.status()
     assert status.status == "incomplete"
-    assert "found by word only until their vectors have been made again" in status.warning
+    assert "found by word only until new vectors have been made" in status.warning
     assert find(workspace, "expire cookies")
     whole_again(workspace)
     assert workspace.status().warning == ""

@@ -18,7 +18,8 @@ def test_a_folder_says_how_many_of_its_files_are_indexed(project: Project) -> No
     for path, count in (("src", 4), ("src/http/", 1), (".", 6), (str(project.root), 6)):
         explained = workspace.explain(path)
         assert (explained.decision.rule.value, explained.exists, explained.stale) == ("folder", True, False)
-        assert explained.decision.detail == f"{count} of the files in it are indexed"
+        says = "1 file in it is indexed" if count == 1 else f"{count} files in it are indexed"
+        assert explained.decision.detail == says
 
 
 def test_a_file_that_is_not_there_is_not_said_to_belong_in_the_index(project: Project) -> None:

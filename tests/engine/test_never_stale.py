@@ -27,6 +27,7 @@ from tests.engine.projects import FILES, Project, find, index
 from tests.engine.stale import Life, Moment, Repository
 from tests.engine.targets import FakeTarget
 from tests.examples import examples
+from tests.judged_folders import IGNORES_NOTHING
 from tests.patience import PATIENCE_S
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
@@ -288,7 +289,7 @@ def polled(project: Project) -> IndexedWorkspace:
     def make(root: str, settings: Settings) -> Watcher:
         strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
         return Watcher(
-            root, lambda _: False, f"{root}-mark", strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse
+            root, IGNORES_NOTHING, f"{root}-mark", strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse
         )
 
     project.watcher, project.make_watcher = True, make

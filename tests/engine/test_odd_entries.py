@@ -294,3 +294,32 @@ def test_a_path_with_half_a_character_is_refused_with_the_reason(models: Models)
         index(workspace)
         with pytest.raises(InvalidParams, match="not valid Unicode"):
             workspace.explain("a\ud800.py")
+
+
+NO_UNICODE = {b"half\xff.py": "file", b"\xed\xa0\x80.py": "file", b"caf\xe9": "folder"}
+
+
+def test_names_that_are_no_unicode_are_counted_and_explained_with_all_others(models: Models) -> None:
+    with open_project(models) as project:
+        for name, kind in NO_UNICODE.items():
+            place = os.fsencode(project.root / "src") + b"/" + name
+            if kind == "folder":
+                os.mkdir(place)  # noqa: PTH102
+                place += b"/inside.py"
+            Path(os.fsdecode(place)).write_text("def never_indexed():\n    return 1\n")
+        workspace = project.open()
+        index(workspace)
+        assert workspace.explain("src").decision.detail == "4 files in it are indexed"
+        status = workspace.status()
+        assert status.files == len(held(workspace))
+        assert status.skipped["unreadable"] == len(NO_UNICODE)
+        stored = {path: reason for path, reason in named(workspace).items() if "UTF-8" in reason}
+        assert len(stored) == len(NO_UNICODE)
+        for path in stored:  # what a person can copy from the status
+            path.encode()
+            assert not workspace.explain(path.rstrip("/")).in_index
+        for name in NO_UNICODE:
+            with pytest.raises(InvalidParams, match="not valid Unicode"):
+                workspace.explain(f"src/{os.fsdecode(name)}")
+        assert find(workspace, "never_indexed", mode="fts") == []
+        assert status.warning == ""

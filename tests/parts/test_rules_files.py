@@ -34,6 +34,7 @@ from sidecar.parts.pattern_index import (
 from sidecar.parts.walk import DiskWalker, WalkOptions
 from sidecar.parts.watch import Watcher
 from sidecar.settings.load import load_settings
+from tests.judged_folders import IGNORES_NOTHING
 from tests.patience import PATIENCE_S
 
 
@@ -88,7 +89,7 @@ def test_an_odd_file_of_rules_holds_nothing_up(tmp_path: Path, place: str, make:
 @pytest.mark.parametrize("make", ODD)
 def test_an_odd_git_does_not_hold_up_the_watching(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / ".git")
-    watcher = Watcher(str(tmp_path), lambda _: False, str(tmp_path.parent / "mark"))
+    watcher = Watcher(str(tmp_path), IGNORES_NOTHING, str(tmp_path.parent / "mark"))
     ended(lambda: watcher.start() or True)  # type: ignore[func-returns-value]
     assert watcher.active
     watcher.stop()

@@ -18,6 +18,7 @@ from sidecar.parts.system_events import SystemEvents
 from sidecar.parts.watch import Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
 from sidecar.parts.watched_folders import FolderTree
 from tests.circumstances import without_descriptors
+from tests.judged_folders import IGNORES_NOTHING, ignoring
 from tests.patience import PATIENCE_S, first_that, until
 
 
@@ -75,7 +76,7 @@ class Listening:
 
         watcher = Watcher(
             str(self.root),
-            is_ignored,
+            ignoring(is_ignored),
             mark_of(self.root),
             strategy,
             WatchTimes(poll_seconds=0.05),
@@ -259,12 +260,12 @@ def test_a_new_folder_does_not_make_it_ask_about_all_the_others_again(root: Path
         asked.append(folder)
         return folder == "node_modules"
 
-    reading = Reading(Watcher(str(root), is_ignored, mark_of(root), each_folder=True), calls.put)
+    reading = Reading(Watcher(str(root), ignoring(is_ignored), mark_of(root), each_folder=True), calls.put)
     assert sorted(asked) == ["node_modules", "src", "src/inner"]
     (root / "src" / "new").mkdir()
     assert calls.get(timeout=PATIENCE_S).rescan == {"src/new"}
     reading.stop()
-    assert set(asked[3:]) == {"src/new"}
+    assert set(asked[3:]) == {"src", "src/new"}  # the folder above is judged again, because its rules count
 
 
 def test_a_name_is_reported_in_composed_form(heard: Listening, root: Path) -> None:
@@ -380,7 +381,7 @@ def test_a_system_that_goes_on_refusing_is_asked_less_and_less_often(root: Path)
         asked.append(folders)
         raise OSError("OS file watch limit reached")
 
-    watcher = Watcher(str(root), lambda _: False, mark_of(root), make_notifier=refuse)
+    watcher = Watcher(str(root), IGNORES_NOTHING, mark_of(root), make_notifier=refuse)
     watcher.start()
     for _ in range(20):
         assert watcher.look() == WatchedChanges(rescan=frozenset({""}))
@@ -402,7 +403,7 @@ class LateEvents:
 def watching(root: Path, make_notifier: Callable[[Sequence[str], bool], Notifier] | None = None) -> Watcher:
     """A watcher that checks nothing by itself for an hour."""
     times = WatchTimes(quiet_ms=3_600_000, look_seconds=0.05 if make_notifier else PATIENCE_S)
-    return Watcher(str(root), lambda _: False, mark_of(root), times=times, make_notifier=make_notifier)
+    return Watcher(str(root), IGNORES_NOTHING, mark_of(root), times=times, make_notifier=make_notifier)
 
 
 def test_who_asks_gets_what_has_happened_until_now_once(root: Path) -> None:
@@ -456,7 +457,7 @@ def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
         assert may_note.wait(PATIENCE_S)
         noted.set()
 
-    watcher = Watcher(str(root), lambda _: False, mark_of(root), times=WatchTimes(look_seconds=PATIENCE_S))
+    watcher = Watcher(str(root), IGNORES_NOTHING, mark_of(root), times=WatchTimes(look_seconds=PATIENCE_S))
     reading = Reading(watcher, note)
     (root / "src" / "a.py").write_text("changed")
     assert reported.wait(PATIENCE_S)
@@ -474,7 +475,7 @@ def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
 def test_a_question_of_another_process_is_reported_whenever_it_was_asked(root: Path, already: bool) -> None:
     """This also holds if it was asked before the watcher started, or during another check."""
     times, mark = WatchTimes(look_seconds=PATIENCE_S), Path(mark_of(root))
-    watcher = Watcher(str(root), lambda _: False, str(mark), times=times)
+    watcher = Watcher(str(root), IGNORES_NOTHING, str(mark), times=times)
     reported: queue.Queue[WatchedChanges] = queue.Queue()
     mark.mkdir()
     if already:
@@ -499,7 +500,7 @@ def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(roo
 
     for make_notifier, expected in ((refuse, WatchedChanges(rescan=frozenset({""}))), (None, WatchedChanges())):
         watcher = Watcher(
-            str(root), lambda _: False, mark_of(root), times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier
+            str(root), IGNORES_NOTHING, mark_of(root), times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier
         )
         watcher.start()
         assert watcher.look() == expected
@@ -518,7 +519,7 @@ def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
             raise RuntimeError(fault)
         return False
 
-    watcher = Watcher(str(root), is_ignored, mark_of(root), times=WatchTimes(poll_seconds=0.05))
+    watcher = Watcher(str(root), ignoring(is_ignored), mark_of(root), times=WatchTimes(poll_seconds=0.05))
     watcher.start()
     assert "at the start" in watcher.note
     reading = Reading(watcher, changes.put)
@@ -580,7 +581,7 @@ def test_in_git_strategy_a_repository_that_is_cloned_anew_is_watched_again(heard
 
 def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
     changes: queue.Queue[WatchedChanges] = queue.Queue()
-    watcher = Watcher(str(root), lambda _: False, mark_of(root))
+    watcher = Watcher(str(root), IGNORES_NOTHING, mark_of(root))
     assert not watcher.active
     reading = Reading(watcher, changes.put)
     assert watcher.active
@@ -594,7 +595,7 @@ def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
 
 
 def test_who_takes_the_changes_may_stop_the_watcher(root: Path) -> None:
-    watcher = Watcher(str(root), lambda _: False, mark_of(root))
+    watcher = Watcher(str(root), IGNORES_NOTHING, mark_of(root))
     reading = Reading(watcher, lambda _: watcher.stop())
     (root / "x").write_text("x")
     reading.join()
@@ -611,7 +612,7 @@ def test_a_pipe_in_the_tree_does_not_hang_the_watcher(heard: Listening, root: Pa
 
 def test_a_folder_that_cannot_be_looked_into_for_a_moment_stays_watched(tmp_path: Path) -> None:
     (tmp_path / "a/b/c").mkdir(parents=True)
-    tree = FolderTree(str(tmp_path), lambda _: False)
+    tree = FolderTree(str(tmp_path), IGNORES_NOTHING)
     before = sorted(tree.list())
     with without_descriptors():
         assert sorted(tree.list()) == before

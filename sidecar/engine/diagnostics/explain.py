@@ -15,6 +15,7 @@ from sidecar.model.answers import Explanation
 from sidecar.model.files import Decision, FoundFile, Rule
 from sidecar.model.terms import never_cancelled
 from sidecar.parts.manifest import read_first_beyond
+from sidecar.shown import count
 
 _UNREAD = (Rule.BINARY, Rule.ENCODING)
 
@@ -63,10 +64,10 @@ def _held(folder: str, generation: Generation | None) -> str:
         return "there is no index yet"
     inside = f"{folder}/" if folder else ""
     with generation.snapshots.open() as snapshot:
-        (count,) = snapshot.connection.execute(
+        (files,) = snapshot.connection.execute(
             "SELECT count(*) FROM files WHERE substr(path, 1, ?) = ?", (len(inside), inside)
         ).fetchone()
-    return f"{count} of the files in it are indexed"
+    return f"{count(files, 'file')} in it {'is' if files == 1 else 'are'} indexed"
 
 
 def _add_indexed(answer: Explanation, generation: Generation, sha256: bytes, has_buffer: bool) -> Explanation:

@@ -223,9 +223,10 @@ def origin_of(packed: object) -> Origin | None:
 def _lost_vectors(lost: int, total: int) -> str:
     if not lost:
         return ""
+    verb = "is" if total == 1 else "are"
     return (
-        f"The embedding cache was damaged or lost: {lost:,} of {count(total, 'chunk')} are found by word only until"
-        " their vectors have been made again, which happens in the background."
+        f"The embedding cache was damaged or lost: {lost:,} of {count(total, 'chunk')} {verb} found by word only"
+        " until new vectors have been made, which happens in the background."
     )
 
 

@@ -277,4 +277,6 @@ def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -
     if embedded >= total:
         return ""
     others = "found by word only" if alpha < 1 else "not searched yet"
+    if total == 1:
+        return f"Partial: the only chunk has no vector so far and is {others}."
     return f"Partial: {embedded:,} of {count(total, 'chunk')} have a vector so far; the others are {others}."

@@ -160,7 +160,7 @@ class TeamSnapshots:
         behind = f", {count(chosen.ahead, 'commit')} before this one" if chosen.ahead else ""
         return fresh, (
             f"It started from the snapshot of commit {head.commit[:10]}{behind}: {adopted.taken:,} of"
-            f" {count(adopted.files, 'file')} were taken over."
+            f" {count(adopted.files, 'file')} {'was' if adopted.files == 1 else 'were'} taken over."
         )
 
     def _nearest(self, place: SnapshotPlace, heads: Sequence[Head], settings: Settings) -> Choice:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from sidecar.errors import SidecarError
-from sidecar.logs import ShownFormatter
+from sidecar.logs import ShownFormatter, note_attempt
 from sidecar.settings.load import data_home
 from sidecar.small_files import open_to_append
 
@@ -48,8 +48,6 @@ class LateFile(logging.Handler):
                 self._path.replace(self._path.with_suffix(".log.old"))
             with open_to_append(self._path) as file:
                 file.write(f"{self.format(record)}\n".encode("utf-8", "backslashreplace"))
-        except OSError:
-            self.handleError(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        """Ignores the error: a log that cannot be written must not stop anything."""
+            note_attempt(record, self._path.name)
+        except OSError as error:  # a log that cannot be written must not stop anything
+            note_attempt(record, self._path.name, error.strerror or str(error))

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from sidecar import __version__
 from sidecar.errors import Internal, SidecarError
-from sidecar.logs import workspace_log
+from sidecar.logs import log_failure, workspace_log
 from sidecar.surfaces.http.answers import Answers
 from sidecar.surfaces.http.body import MAX_SECONDS, read_arguments
 from sidecar.surfaces.http.faults import (
@@ -153,8 +153,9 @@ class _Endpoints:
             return _failed(tool.meant_by(sent), error)
         except Exception:
             incident = uuid.uuid4().hex[:8]
-            workspace_log("sidecar.http", self._workspace).exception("incident %s in %s", incident, tool.name)
-            return _failed(tool, Internal(f"The log has the details as incident {incident}.", incident=incident))
+            log = workspace_log("sidecar.http", self._workspace)
+            where = log_failure(log, "incident %s in %s", incident, tool.name)
+            return _failed(tool, Internal(f"Incident {incident}. {where}", incident=incident))
 
     async def _call(
         self, request: Request, tool: ToolSpec, arguments: Mapping[str, object], given: Mapping[str, Answer]

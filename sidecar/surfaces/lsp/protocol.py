@@ -28,7 +28,7 @@ from pygls.protocol.json_rpc import (
 
 from sidecar import shown
 from sidecar.errors import Internal, SidecarError
-from sidecar.logs import client_log
+from sidecar.logs import client_log, log_failure
 from sidecar.surfaces.lsp import faults
 from sidecar.surfaces.lsp.envelope import brief, defect, usable_id
 from sidecar.surfaces.lsp.frames import Message, Refused, encode
@@ -180,8 +180,8 @@ class SidecarProtocol(JsonRPCProtocol):
         except SidecarError as error:
             self._fail(msg_id, faults.fault(error))
         except Exception as error:
-            self._log.exception("a request failed")
-            self._fail(msg_id, faults.fault(Internal(f"{type(error).__name__}; it is in the log.")))
+            where = log_failure(self._log, "a request failed")
+            self._fail(msg_id, faults.fault(Internal(f"{type(error).__name__}. {where}")))
 
     def _send_data(self, data: Any) -> None:
         try:
