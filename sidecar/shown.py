@@ -22,15 +22,27 @@ LONGEST_REASON = 400
 # selector is allowed after a symbol, whose look it chooses; elsewhere a run of selectors could carry hidden text.
 _HIDDEN = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
-    r"\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\uffff"
+    r"\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\uffff"
     r"\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _SYMBOLS = r"0-9#*\xa9\xae\u203c-\u3299\U0001f000-\U0001faff"
 _SELECTOR = rf"(?<![{_SYMBOLS}])[\ufe0e\ufe0f]"
-_IN_BLOCK = re.compile(rf"[{_HIDDEN}]|{_SELECTOR}")
+# A joiner is allowed where it shapes what can be seen: between two pictures, after an Arabic letter that joins the next
+# one, and beside the sign that joins letters in the scripts of India. See RFC 5892, appendix A, for the letters.
+_PICTURES = r"\u2190-\u2bff\U0001f000-\U0001faff"
+_ARABIC = r"\u0620-\u064a\u066e-\u06d3\u06d5\u06fa-\u06ff\u0750-\u077f\u08a0-\u08c9"
+_JOINING = (
+    r"\u0620\u0626\u0628\u062a-\u062e\u0633-\u063f\u0641-\u0647\u0649\u064a\u066e\u066f\u0678-\u0687\u069a-\u06bf\u06c1\u06c2"
+    r"\u06cc\u06ce\u06d0\u06d1\u06fa-\u06fc\u06ff\u0750-\u0758\u075c-\u076a"
+)
+_INDIC = r"\u0900-\u0dff"
+_VIRAMA = r"\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+_SHAPING = rf"(?<=[{_JOINING}].)[{_ARABIC}]|(?<=[{_VIRAMA}].)[{_INDIC}]|(?<=[{_INDIC}].)[{_VIRAMA}]"
+_JOINER = rf"\u200c(?!{_SHAPING})|\u200d(?!(?<=[{_PICTURES}\ufe0f].)[{_PICTURES}]|{_SHAPING})"
+_IN_BLOCK = re.compile(rf"[{_HIDDEN}]|{_SELECTOR}|{_JOINER}")
 _IN_ASCII_BLOCK = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 """Finds the same in ASCII text in a tenth of the time, because it is one class of characters."""
-_IN_LINE = re.compile(rf"[{_HIDDEN}\n\t]|{_SELECTOR}")
+_IN_LINE = re.compile(rf"[{_HIDDEN}\n\t]|{_SELECTOR}|{_JOINER}")
 
 # Places where text would become a link, a picture, HTML or code in Markdown, or a link in plain text.
 _ACTIVE = re.compile(r"(?<=\])(?=[(\[:])|(?<=<)(?=[a-zA-Z/!?])|`|(?<=:)//")

@@ -10,7 +10,14 @@ import pytest
 
 from sidecar.errors import ConfigInvalid
 from sidecar.settings.declare import DECLARATIONS, INDEX_CONFIG_KEYS
-from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
+from sidecar.settings.load import (
+    SET_IN_EDITOR,
+    Settings,
+    data_home,
+    default_config_text,
+    load_settings,
+    user_config_file,
+)
 
 NONE: Mapping[str, str] = {}
 
@@ -173,6 +180,17 @@ def test_the_environment_writes_every_type_as_text() -> None:
     assert settings.include == ("src/**/*.{ts,tsx}", "lib/**")
     assert settings.exclude == ("a;b",)
     assert settings.max_file_size == 2 * 1024 * 1024
+
+
+def test_a_wrong_variable_that_an_editor_has_set_from_its_settings_is_said_of_the_setting() -> None:
+    env = {
+        "SIDECAR_IDLE_MINUTES": "soon",
+        "SIDECAR_CONFIRM": "perhaps",
+        SET_IN_EDITOR: "SIDECAR_MODEL,SIDECAR_IDLE_MINUTES",
+    }
+    idle, confirm = sorted(load_settings(None, None, env, {}, {}).problems, reverse=True)
+    assert idle == 'idleMinutes in the editor\'s settings is "soon"; allowed: a whole number from 0 to 10080.'
+    assert confirm.startswith('confirm in the environment (SIDECAR_CONFIRM) is "perhaps"; allowed:')
 
 
 def test_a_misspelt_variable_is_reported_and_a_foreign_one_is_not() -> None:

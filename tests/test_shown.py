@@ -19,7 +19,7 @@ AWKWARD = st.lists(
     st.sampled_from(
         '[a](b:c) ]( ![x](y) <img <https://e.example> https://e.example ` `` " \\ _'.split()
         + "[a]: [a][b] &lt; &#27; <!-- </p> # www.e.example **".split()
-        + list(" \n\r\t\x1b\x9b\u202e\u200b\ud800\U000e0041\ufe0f❤a>")
+        + list(" \n\r\t\x1b\x9b\u202e\u200b\ud800\U000e0041\ufe0f❤a>\u200d\u200c👩👨یخक्")
     ),
     max_size=20,
 ).map("".join)
@@ -48,6 +48,39 @@ def test_what_can_be_seen_stays_as_it_is(text: str) -> None:
 def test_a_row_of_variation_selectors_carries_no_text() -> None:
     assert line("❤\ufe0f\ufe0f\ufe0e") == "❤\ufe0f\\u{fe0f}\\u{fe0e}"
     assert line("a\ufe0f\U000e0100") == "a\\u{fe0f}\\u{e0100}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f469\u200d\U0001f4bb.py",
+        "\U0001f469\U0001f3fd\u200d\u2764\ufe0f\u200d\U0001f468",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u0915\u094d\u200d\u0937",
+        "\u09b0\u200d\u09cd\u09af",
+    ],
+    ids=["a picture of two", "a picture of three", "Persian", "Hindi", "Bengali"],
+)
+def test_a_joiner_that_shapes_what_is_seen_stays(text: str) -> None:
+    assert (line(text), visible(text), quoted(text)) == (text, text, f'"{text}"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a\u200db", "a\u200cb", "1\u200d2", "\u3042\u200d\u3044", "\u05d0\u200c\u05d1", "\U0001f469\u200c\U0001f4bb"),
+        *("\U0001f469\u200d", "\u200d\U0001f4bb", "\U0001f469\u200da", "\u06cc\u200c"),
+        *("\u0627\u200c\u0645", "\u0915\u200c\u0916"),
+    ],
+)
+def test_a_joiner_that_cannot_be_seen_becomes_a_number(text: str) -> None:
+    shown = text.replace("\u200c", "\\u{200c}").replace("\u200d", "\\u{200d}")
+    assert (line(text), visible(text)) == (shown, shown)
+
+
+def test_a_row_of_joiners_carries_no_text() -> None:
+    assert line("\U0001f469\u200d\u200d\U0001f4bb") == "\U0001f469\\u{200d}\\u{200d}\U0001f4bb"
+    assert line("\u06cc\u200c\u200d\u062e") == "\u06cc\\u{200c}\\u{200d}\u062e"
 
 
 @given(ANY | AWKWARD)

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { SIDECAR_SETTINGS, type SidecarSetting } from "./settings.gen";
 
 export const SECTION = "sidecar";
+const SET_IN_EDITOR = "SIDECAR_SET_IN_EDITOR";
 
 export interface LaunchSettings {
   /** The person's own `sidecar`; empty: the private environment. */
@@ -51,6 +52,9 @@ export function split(
       environment[setting.environment] = typeof set === "string" ? set : JSON.stringify(set);
     else options[setting.key] = set;
   }
+  const variables = Object.keys(environment);
+  // What is wrong with one of them is then said of the setting, which is what the person knows.
+  if (variables.length > 0) environment[SET_IN_EDITOR] = variables.join(",");
   return { options, environment };
 }
 

@@ -3,14 +3,29 @@
 
 const MOST = 60;
 /** Invisible characters: control characters, marks that reorder text or have no width, tags, halves of characters. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{E0000}-\u{E0FFF}]/gu;
+const HIDDEN = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{E0000}-\u{E0FFF}]`;
+/** Joiners that shape what can be seen; `sidecar/shown.py` says where and why. They are not hidden. */
+const PICTURES = String.raw`\u2190-\u2bff\u{1f000}-\u{1faff}`;
+const ARABIC = String.raw`\u0620-\u064a\u066e-\u06d3\u06d5\u06fa-\u06ff\u0750-\u077f\u08a0-\u08c9`;
+const JOINING =
+  String.raw`\u0620\u0626\u0628\u062a-\u062e\u0633-\u063f\u0641-\u0647\u0649\u064a\u066e\u066f\u0678-\u0687\u069a-\u06bf\u06c1\u06c2` +
+  String.raw`\u06cc\u06ce\u06d0\u06d1\u06fa-\u06fc\u06ff\u0750-\u0758\u075c-\u076a`;
+const INDIC = String.raw`\u0900-\u0dff`;
+const VIRAMA = String.raw`\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca`;
+const SHAPING = [
+  String.raw`(?<=[${JOINING}])[\u200c\u200d](?=[${ARABIC}])`,
+  String.raw`(?<=[${VIRAMA}])[\u200c\u200d](?=[${INDIC}])`,
+  String.raw`(?<=[${INDIC}])[\u200c\u200d](?=[${VIRAMA}])`,
+  String.raw`(?<=[${PICTURES}\ufe0f])\u200d(?=[${PICTURES}])`,
+].join("|");
+const INVISIBLE = new RegExp(`(?!${SHAPING})${HIDDEN}`, "gu");
 const MARKUP = /[\\`*_[\]<>#!|~&$]|:(?=\/\/)|^[-=+]/g;
 /** Signs from which a message or label of the editor makes a link, an icon or a style. A `_` inside a word is not one. */
 const MARKS = /[*~`#|<>$\\![\]]+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])|:(?=\/\/)/gu;
 
 /** Makes every character visible, on one line. */
 export function visible(text: string): string {
-  return text.replace(HIDDEN, (hidden) => `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`);
+  return text.replace(INVISIBLE, (hidden) => `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /** For a Markdown tooltip: the text as it is, whatever Markdown would make of it. */
@@ -32,6 +47,11 @@ export function quoted(text: string): string {
 /** For a row that also has words of ours: what the person here has typed, short and quoted, with every mark. */
 export function asTyped(text: string): string {
   return `"${inRow(short(visible(text)))}"`;
+}
+
+/** For a title in which quotation marks of ours are around it: what the person here has typed, short and visible. */
+export function inTitle(text: string): string {
+  return short(visible(text));
 }
 
 function short(text: string): string {

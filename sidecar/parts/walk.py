@@ -105,6 +105,17 @@ class _Globs:
         return any(matches(path) for matches in self._contents)
 
 
+def _globs_of(setting: str, patterns: Sequence[str]) -> _Globs:
+    """Raises InvalidPattern that names the setting and the glob."""
+    for pattern in patterns:
+        try:
+            compile_glob(pattern)
+        except errors.InvalidPattern as error:
+            said = f"The setting {setting} has {shown.quoted(pattern)}: {error.detail}"
+            raise errors.InvalidPattern(said) from error
+    return _Globs(patterns)
+
+
 def _folder_glob(pattern: str) -> str:
     """Returns the glob of the folders that a pattern covers entirely: `docs` for `docs`, `docs/` and `docs/**`.
 
@@ -131,8 +142,8 @@ class DiskWalker:
         self._root = normalise_root(root)
         self._resolve = resolve
         self._options = options or WalkOptions()
-        self._include = _Globs(self._options.include)
-        self._exclude = _Globs(self._options.exclude)
+        self._include = _globs_of("include", self._options.include)
+        self._exclude = _globs_of("exclude", self._options.exclude)
         respect, users = self._options.respect_gitignore, self._options.global_ignore
         self._rules = IgnoreRules(self._root, respect, users, patterns=patterns)
         self._limit = FilesLimit(self._options.max_files)

@@ -408,6 +408,9 @@ class Watcher:
         self._retry = True
         if refused:
             self._after_refusals.begin()
+        if not os.path.isdir(self._root):  # noqa: PTH112
+            self.note = f"The folder is not there now; sidecar looks for it every {self._times.poll_seconds:g} s."
+            return
         self.note = (
             f"The system does not let sidecar watch this folder ({error}), so sidecar looks for changes every"
             f" {self._times.poll_seconds:g} s until it does. On Linux, raise fs.inotify.max_user_watches,"

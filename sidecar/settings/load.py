@@ -26,6 +26,11 @@ __all__ = ["Settings", "data_home", "default_config_text", "load_settings", "par
 
 Origin: TypeAlias = Literal["default", "user file", "index config", "environment", "editor", "flag"]
 
+SET_IN_EDITOR = "SIDECAR_SET_IN_EDITOR"
+"""The variable in which an editor lists, with commas between them, the variables that it has set from its own settings:
+a person who has set a value there knows nothing of a variable."""
+
+_EDITORS = "the editor's settings"
 _MAX_FILE_BYTES = 1_000_000
 _BY_KEY: Mapping[str, Declaration] = {d.key: d for d in DECLARATIONS}
 _HIDDEN = "(hidden)"
@@ -95,11 +100,11 @@ def load_settings(
     `config_file` is the index's config.json. Keys of `editor` and `flags` are as in config.json, nested or dotted; a
     value of None means not given. A missing file counts as empty.
     """
-    loader = _Loader()
+    loader = _Loader(frozenset(env.get(SET_IN_EDITOR, "").split(",")))
     loader.add("user file", shown.place(user_file), _with_model_of(user_file, loader.read(user_file)))
     loader.add("index config", shown.place(config_file), loader.read(config_file))
     loader.add("environment", "the environment", loader.from_environment(env))
-    loader.add("editor", "the editor's settings", _given(editor))
+    loader.add("editor", _EDITORS, _given(editor))
     loader.add("flag", "the command line", _given(flags))
     return loader.settings()
 
@@ -131,7 +136,9 @@ def user_config_file(env: Mapping[str, str]) -> Path:
 class _Loader:
     """Collects values, origins and problems, layer by layer."""
 
-    def __init__(self) -> None:
+    def __init__(self, set_in_editor: frozenset[str]) -> None:
+        """`set_in_editor`: the environment variables that an editor has set."""
+        self._set_in_editor = set_in_editor
         self._values: dict[str, Value] = {}
         self._origins: dict[str, str] = dict.fromkeys(_BY_KEY, "default")
         self._problems: list[str] = []
@@ -185,13 +192,18 @@ class _Loader:
             try:
                 read = parsed(declaration, value, textual=origin in ("environment", "flag"))
             except ValueError:
-                place = f"{source} ({declaration.environment})" if origin == "environment" else source
+                place = self._place(declaration, source) if origin == "environment" else source
                 stated = _HIDDEN if declaration.secret else _shown(value)
                 self._problems.append(f"{key} in {place} is {stated}; allowed: {declaration.allowed}.")
                 continue
             # The file of a new index lists every default, which must not hide the value in the user's own file.
             if origin != "index config" or read != DEFAULTS[key]:
                 self._values[key], self._origins[key] = read, origin
+
+    def _place(self, declaration: Declaration, source: str) -> str:
+        """Returns where a value from the environment can be corrected."""
+        name = declaration.environment
+        return _EDITORS if name in self._set_in_editor else f"{source} ({name})"
 
     def _raise_to_floors(self) -> None:
         """Applies a workspace's values for the user's settings, but only those that make a setting stricter."""

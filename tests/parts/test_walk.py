@@ -295,9 +295,12 @@ def test_includes_limit_what_is_offered(tmp_path: Path) -> None:
     assert judge.decide("a.c").rule is Rule.CONFIG_INCLUDE
 
 
-def test_a_wrong_glob_of_the_configuration_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(errors.InvalidPattern):
-        walker(tmp_path, exclude=("a[",))
+@pytest.mark.parametrize("setting", ["include", "exclude"])
+def test_a_wrong_glob_of_the_configuration_is_an_error_that_names_the_setting_and_the_glob(
+    tmp_path: Path, setting: str
+) -> None:
+    with pytest.raises(errors.InvalidPattern, match=rf'The setting {setting} has "a\[": Unbalanced brackets'):
+        walker(tmp_path, **{setting: ("fine/**", "a[")})
 
 
 def test_a_link_that_goes_while_it_is_followed_ends_no_walk(tmp_path: Path) -> None:

@@ -374,6 +374,16 @@ def test_a_system_that_refused_is_asked_again_and_what_changed_meanwhile_is_repo
     heard.until_quiet_after("later.py")
 
 
+def test_a_folder_that_has_gone_is_said_to_be_gone_and_nobody_is_told_to_raise_limits(
+    heard: Listening, root: Path
+) -> None:
+    watcher = heard.start()
+    root.rename(root.with_name("elsewhere"))
+    until(lambda: watcher.note == "The folder is not there now; sidecar looks for it every 0.05 s.")
+    root.with_name("elsewhere").rename(root)
+    until(lambda: watcher.note == "")
+
+
 def test_a_system_that_goes_on_refusing_is_asked_less_and_less_often(root: Path) -> None:
     asked = []
 

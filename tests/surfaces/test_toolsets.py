@@ -93,6 +93,14 @@ def test_a_wrong_toolset_on_the_command_line_is_refused(work: Path, capsys: pyte
 
 
 @pytest.mark.process
+def test_an_editor_has_every_tool_whatever_the_setting_offers_agents(work: Path, tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "sidecar", "--stdio", "--standalone")
+    with LspClient(command, env=environment(tmp_path / "home", SIDECAR_TOOLSETS="memory, nonsense")) as editor:
+        editor.start(work)
+        assert editor.request("sidecar/getIndexStatus", {})["status"] == "not_found"
+
+
+@pytest.mark.process
 async def test_an_agent_is_listed_what_was_asked_for(work: Path, tmp_path: Path) -> None:
     async def listed(*words: str, **more: str) -> set[str]:
         arguments = ["-m", "sidecar", "mcp", "--workspace", str(work), *words]

@@ -1,7 +1,7 @@
 // The calls of agents and others as rows: who asked, what they asked, and what they got or why they got nothing.
 import type { ActivityEntry, AttachedSession } from "../protocol.gen";
 import type { FolderNames } from "../folderNames";
-import { inRow, quoted } from "../shown";
+import { fromSidecar, inRow, quoted } from "../shown";
 import { countText, folderOfHit } from "../search/row";
 import { ago } from "../time";
 
@@ -14,6 +14,8 @@ export interface Row {
   color?: string;
   /** For screen readers: everything, in words. */
   spoken: string;
+  /** The lines of the tooltip: what a narrow view cuts off, and what the row leaves out. */
+  tip?: readonly string[];
 }
 
 const STATES: Readonly<Record<ActivityEntry["state"], { icon: string; color?: string; said: string }>> = {
@@ -40,7 +42,8 @@ export function entryRow(entry: ActivityEntry, now: number, folders?: FolderName
   const when = ago(Date.parse(entry.started), now);
   const who = nameOf({ name: entry.agent, door: entry.door });
   const folder = inRow(folderOfHit(entry, folders) ?? "");
-  const parts = [who, deed, folder, outcomeOf(entry), when].filter((part) => part !== "");
+  // What comes last is what a narrow view cuts off.
+  const parts = [folder, who, deed, outcomeOf(entry), when].filter((part) => part !== "");
   return {
     label: subject,
     description: parts.join("  ·  "),
@@ -49,7 +52,17 @@ export function entryRow(entry: ActivityEntry, now: number, folders?: FolderName
     spoken: [subject, who, deed, folder, said, entry.state === "done" ? outcomeOf(entry) : "", when]
       .filter((part) => part !== "")
       .join(", "),
+    tip: tipOf(entry, subject, who),
   };
+}
+
+function tipOf(entry: ActivityEntry, subject: string, who: string): string[] {
+  const { tool, tookMs, workspace, started, message = "" } = entry;
+  const took = tookMs === undefined ? "" : `${Math.round(tookMs)} ms`;
+  const outcome = [tool, outcomeOf(entry), took].filter((part) => part !== "").join(", ");
+  const where = workspace === "" ? "" : `in ${inRow(workspace)}`;
+  const when = new Date(started).toLocaleString();
+  return [subject, `by ${who}`, where, outcome, when, fromSidecar(message).text].filter((line) => line !== "");
 }
 
 function outcomeOf({ state, results }: ActivityEntry): string {
@@ -82,6 +95,7 @@ export function sessionRow(session: AttachedSession, now: number): Row {
     description: parts.join("  ·  "),
     icon: session.door === "lsp" ? "window" : session.door === "mcp" ? "hubot" : "terminal",
     spoken: [name, ...parts].join(", "),
+    tip: [name, parts.join(", "), ...session.workspaces.map((workspace) => `in ${inRow(workspace)}`)],
   };
 }
 

@@ -150,9 +150,6 @@ function entryItem(entry: ActivityEntry): vscode.TreeItem {
   const item = itemOf(entryRow(entry, Date.now(), several()), outcome(entry).length > 0 ? Collapsed : None);
   item.id = `entry-${entry.id}`;
   item.contextValue = entry.tool.startsWith("search_") ? "search" : "call";
-  const took = entry.tookMs === undefined ? "" : `, ${Math.round(entry.tookMs)} ms`;
-  const said = fromSidecar(entry.message ?? "").text;
-  item.tooltip = `${entry.tool}${took}\n${new Date(entry.started).toLocaleString()}\n${said}`.trim();
   return item;
 }
 
@@ -169,12 +166,13 @@ function pathItem({ path, workspace }: PathNode): vscode.TreeItem {
 }
 
 function itemOf(
-  { label, description, icon, color, spoken }: Row,
+  { label, description, icon, color, spoken, tip }: Row,
   state: vscode.TreeItemCollapsibleState,
 ): vscode.TreeItem {
   const item = new vscode.TreeItem(label, state);
   item.description = description;
   item.iconPath = new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
   item.accessibilityInformation = { label: spoken };
+  if (tip !== undefined) item.tooltip = tip.join("\n");
   return item;
 }

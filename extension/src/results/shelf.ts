@@ -1,5 +1,6 @@
 // The results that are kept in view, and this workspace's earlier searches. Does not use the editor's API.
 import { type Asked, type Found, sameAsked } from "../search/find";
+import type { Shared } from "../sharedFile";
 
 export interface Kept {
   asked: Asked;
@@ -14,7 +15,7 @@ export interface Past {
   at: number;
 }
 
-/** What is kept between sessions. */
+/** What is kept between sessions, and shared by all windows on one folder. */
 export interface Lasting {
   past: readonly Past[];
   saved: readonly Asked[];
@@ -26,10 +27,8 @@ export class Shelf {
   private kept: Kept | undefined;
   private readonly listeners = new Set<() => void>();
 
-  /** `save` gets all lasting data after every change of it. */
   constructor(
-    private lasting: Lasting,
-    private readonly save: (lasting: Lasting) => void,
+    private readonly lasting: Shared<Lasting>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -39,12 +38,12 @@ export class Shelf {
 
   /** Latest first, each question once. */
   get history(): readonly Past[] {
-    return this.lasting.past;
+    return this.lasting.value.past;
   }
 
   /** The saved questions, latest first. */
   get saved(): readonly Asked[] {
-    return this.lasting.saved;
+    return this.lasting.value.saved;
   }
 
   keep(kept: Kept | undefined): void {
@@ -54,22 +53,30 @@ export class Shelf {
 
   /** Records a search of which the person has used a result. */
   note(asked: Asked, results: number): void {
-    const others = this.history.filter((entry) => !sameAsked(entry.asked, asked));
-    this.setPast([{ asked, results, at: this.now() }, ...others].slice(0, MOST_PAST));
+    const entry = { asked, results, at: this.now() };
+    this.setPast((past) => [entry, ...without(past, asked)].slice(0, MOST_PAST));
   }
 
   forget(asked?: Asked): void {
-    this.setPast(asked === undefined ? [] : this.history.filter((entry) => !sameAsked(entry.asked, asked)));
+    this.setPast((past) => (asked === undefined ? [] : without(past, asked)));
   }
 
   isSaved(asked: Asked): boolean {
     return this.saved.some((one) => sameAsked(one, asked));
   }
 
-  /** Saves a question, or forgets it if it is saved. */
+  /** Saves a question, or forgets it if it is saved: what the person saw here decides, whatever other windows did since. */
   toggleSaved(asked: Asked): void {
-    const others = this.saved.filter((one) => !sameAsked(one, asked));
-    this.setLasting({ ...this.lasting, saved: others.length < this.saved.length ? others : [asked, ...others] });
+    const isSaved = this.isSaved(asked);
+    this.change(({ saved, ...rest }) => {
+      const others = saved.filter((one) => !sameAsked(one, asked));
+      return { ...rest, saved: isSaved ? others : [asked, ...others] };
+    });
+  }
+
+  /** To be called when another window has changed what lasts. */
+  changed(): void {
+    for (const listener of this.listeners) listener();
   }
 
   /** Returns a function that removes the listener. */
@@ -78,17 +85,16 @@ export class Shelf {
     return () => this.listeners.delete(listener);
   }
 
-  private setPast(past: readonly Past[]): void {
-    this.setLasting({ ...this.lasting, past });
+  private setPast(work: (past: readonly Past[]) => readonly Past[]): void {
+    this.change(({ past, ...rest }) => ({ ...rest, past: work(past) }));
   }
 
-  private setLasting(lasting: Lasting): void {
-    this.lasting = lasting;
-    this.save(lasting);
+  private change(work: (lasting: Lasting) => Lasting): void {
+    this.lasting.change(work);
     this.changed();
   }
+}
 
-  private changed(): void {
-    for (const listener of this.listeners) listener();
-  }
+function without(past: readonly Past[], asked: Asked): Past[] {
+  return past.filter((entry) => !sameAsked(entry.asked, asked));
 }

@@ -10,6 +10,8 @@ export interface Advice {
   icon: string;
   title: string;
   detail: string;
+  /** What a row says in place of the detail, where title and command say the same as that. */
+  instead?: string;
   /** A command that helps, and what it is called. */
   command?: { id: string; title: string };
 }
@@ -27,7 +29,12 @@ const OPEN = { id: "vscode.openFolder", title: "Open Folder" };
 const NO_FOLDER = { icon: "folder", title: "There is no folder to search", command: OPEN };
 
 const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
-  INDEX_NOT_FOUND: { icon: "database", title: "This folder is not indexed yet", command: CREATE },
+  INDEX_NOT_FOUND: {
+    icon: "database",
+    title: "This folder is not indexed yet",
+    instead: "It takes seconds to minutes, on this machine.",
+    command: CREATE,
+  },
   DOCS_INDEX_NOT_FOUND: { icon: "book", title: "No documentation is indexed", command: STATUS },
   INDEX_CORRUPT: { icon: "error", title: "The index is damaged", command: REINDEX },
   INDEX_EXISTS: { icon: "database", title: "This folder is indexed already", command: REINDEX },

@@ -3,6 +3,7 @@ import type { CancellationToken } from "vscode";
 import type { PathMatches, SearchByPathParams, SearchHit } from "../protocol.gen";
 import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
 import { asFailure } from "../failure";
+import { inTitle } from "../shown";
 import { parametersOf, understood } from "./filters";
 import { SYMBOL_KINDS, baseName } from "./kinds";
 import { type ModeId, modeOf, toolMode, usualMode } from "./modes";
@@ -148,11 +149,12 @@ export function manner({ subject, mode }: Asked): string {
   return { docs: "documentation", symbol: "symbols", similar: "", path: "" }[subject];
 }
 
-/** For titles: what was searched, and how. */
+/** For titles: what was searched, and how. The question may be a text of thousands of characters. */
 export function titleOf(asked: Asked): string {
-  if (asked.subject === "path") return `Paths with “${asked.query}”`;
-  if (asked.subject === "similar") return `Code like ${asked.query}`;
-  return `“${asked.query}”, ${manner(asked)}`;
+  const query = inTitle(asked.query);
+  if (asked.subject === "path") return `Paths with “${query}”`;
+  if (asked.subject === "similar") return `Code like ${query}`;
+  return `“${query}”, ${manner(asked)}`;
 }
 
 export function sameAsked(one: Asked, other: Asked): boolean {

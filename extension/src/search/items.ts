@@ -70,8 +70,8 @@ function hitItem(hit: PlacedHit, subject: Subject, narrowed: boolean): Item {
   return { ...item, ...icon, label: subject === "path" ? inRow(hit.names[0] ?? hit.path) : label };
 }
 
-export function adviceItems({ icon, title: plainTitle, detail: plainDetail, command }: Advice): Item[] {
-  const [title, detail] = [inRow(plainTitle), inRow(plainDetail)];
+export function adviceItems({ icon, title: plainTitle, detail: plainDetail, instead, command }: Advice): Item[] {
+  const [title, detail] = [inRow(plainTitle), inRow(instead ?? plainDetail)];
   return [
     {
       label: `$(${icon}) ${title}`,

@@ -1,24 +1,29 @@
 // The last input of the palette, for each kind of search.
+import type { Shared } from "../sharedFile";
 import type { Subject } from "./find";
 
 export type Typed = Partial<Record<Subject, string>>;
 
+export interface LastingTyped {
+  typed: Typed;
+}
+
 export class LastTyped {
-  constructor(
-    private typed: Typed,
-    private readonly save: (typed: Typed) => void,
-  ) {}
+  /** What was typed in this window, which comes before what was typed in others. */
+  private own: Typed = {};
+
+  constructor(private readonly lasting: Shared<LastingTyped>) {}
 
   of(subject: Subject): string {
-    return this.typed[subject] ?? "";
+    return this.own[subject] ?? this.lasting.value.typed[subject] ?? "";
   }
 
   note(subject: Subject, typed: string): void {
-    this.typed = { ...this.typed, [subject]: typed };
+    this.own = { ...this.own, [subject]: typed };
   }
 
   /** Stores it for later sessions. */
   keep(): void {
-    this.save(this.typed);
+    this.lasting.change((lasting) => ({ ...lasting, typed: { ...lasting.typed, ...this.own } }));
   }
 }

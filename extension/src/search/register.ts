@@ -2,21 +2,19 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { register as registerResults } from "../results/register";
-import { type Lasting, Shelf, type Past } from "../results/shelf";
+import { Shelf } from "../results/shelf";
 import { modeOf, usualMode, type ModeId } from "./modes";
 import { baseName } from "./kinds";
 import type { Opening } from "./opening";
 import { Palette } from "./palette";
-import type { Asked, Spot } from "./find";
-import { LastTyped, type Typed } from "./last";
+import type { Spot } from "./find";
+import { LastTyped } from "./last";
+import { lastingSearches } from "./lasting";
 import { filterText } from "./filters";
 import type { Sidecar } from "../sidecar";
 import { said } from "../shown";
 import { tell } from "../tell";
 
-const HISTORY = "sidecar.history";
-const SAVED = "sidecar.savedSearches";
-const LAST = "sidecar.lastQueries";
 const MODE = "sidecar.mode";
 const OPEN = "sidecar.paletteOpen";
 const HEARD = "sidecar.heard";
@@ -25,14 +23,11 @@ const LONGEST_QUERY = 20_000;
 const AROUND = 10;
 
 export function register(features: Features): vscode.Disposable[] {
-  const { extension, sidecar } = features;
-  const { workspaceState, globalState } = extension;
-  const lasting = { past: workspaceState.get<Past[]>(HISTORY, []), saved: workspaceState.get<Asked[]>(SAVED, []) };
-  const shelf = new Shelf(lasting, ({ past, saved }: Lasting) => {
-    void workspaceState.update(HISTORY, past);
-    void workspaceState.update(SAVED, saved);
-  });
-  const last = new LastTyped(workspaceState.get<Typed>(LAST, {}), (typed) => void workspaceState.update(LAST, typed));
+  const { extension, sidecar, log } = features;
+  const { globalState } = extension;
+  const lasting = lastingSearches(extension, log);
+  const shelf = new Shelf(lasting.file);
+  const last = new LastTyped(lasting.file);
   let palette: Palette | undefined;
   const open = (opening: Omit<Opening, "mode">): void => {
     const opened = new Palette(
@@ -64,6 +59,8 @@ export function register(features: Features): vscode.Disposable[] {
   };
   const command = (name: string, run: (...given: never[]) => unknown) => vscode.commands.registerCommand(name, run);
   return [
+    ...lasting.disposables,
+    lasting.onChange(() => shelf.changed()),
     command("sidecar.searchCode", (given?: unknown) =>
       open({ ...CODE, query: textOf(given) ?? (selectedText() || last.of(CODE.subject)) }),
     ),

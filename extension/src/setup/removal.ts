@@ -1,8 +1,9 @@
 // `Sidecar: Remove Everything…`: ends and removes what Sidecar has made on this machine, and says what stays.
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Features } from "../features";
+import { SEARCHES } from "../search/lasting";
 import { environmentFor } from "../server/program";
 import { said, type Sentence } from "../shown";
 import { failed, tell } from "../tell";
@@ -33,7 +34,7 @@ export async function removeEverything({ extension, sidecar, programs, log }: Fe
       ])
         await endDaemon(program, env);
       await removeInstalled(storage);
-      if (chosen === ALL) await removeData(data);
+      if (chosen === ALL) await removeAll(storage, data);
     });
     log.info(`removed: ${chosen}`);
     await tell.dialog(said`Sidecar has been removed from this machine.`, whatStays(chosen === SOME ? data : undefined));
@@ -42,10 +43,15 @@ export async function removeEverything({ extension, sidecar, programs, log }: Fe
   }
 }
 
+async function removeAll(storage: string, data: string): Promise<void> {
+  await removeData(data);
+  await rm(join(storage, SEARCHES), { recursive: true, force: true });
+}
+
 function whatGoes(storage: string, data: string): Sentence[] {
   return [
-    said`These go: the private Python environment in ${storage}, the process that editors, agents and shells share, and everything in ${data}: all indexes, vectors, downloaded models, and the memories and documents that agents have kept.`,
-    said`Your code stays as it is. "Keep Indexes and Memories" leaves that last folder.`,
+    said`These go: the private Python environment in ${storage}, the process that editors, agents and shells share, and everything in ${data}: all indexes, vectors, downloaded models, the memories and documents that agents have kept; and the searches that you have made and saved.`,
+    said`Your code stays as it is. "Keep Indexes and Memories" leaves that folder and the searches.`,
   ];
 }
 

@@ -16,7 +16,25 @@ test("a workspace's value goes before the person's, but never for what no worksp
 test("only what is set is passed on: the rest is the sidecar's own business", () => {
   const values: Record<string, unknown> = { maxFileSize: "2MB", offline: true };
   const passed = split([SIZE, MODEL, OFFLINE], (setting) => values[setting.key]);
-  expect(passed).toEqual({ options: { maxFileSize: "2MB" }, environment: { SIDECAR_OFFLINE: "true" } });
+  expect(passed).toEqual({
+    options: { maxFileSize: "2MB" },
+    environment: {
+      SIDECAR_OFFLINE: "true",
+      SIDECAR_SET_IN_EDITOR: "SIDECAR_OFFLINE",
+    },
+  });
+  expect(split([SIZE, MODEL], () => undefined).environment).toEqual({});
+});
+
+test("what is set and is no text is passed on as it is, for the sidecar to say what is wrong", () => {
+  const values: Record<string, unknown> = { maxFileSize: -1, model: 7, offline: ["yes"] };
+  const { options, environment } = split([SIZE, MODEL, OFFLINE], (setting) => values[setting.key]);
+  expect(options).toEqual({ maxFileSize: -1 });
+  expect(environment).toMatchObject({
+    SIDECAR_MODEL: "7",
+    SIDECAR_OFFLINE: '["yes"]',
+    SIDECAR_SET_IN_EDITOR: "SIDECAR_MODEL,SIDECAR_OFFLINE",
+  });
 });
 
 test("only a setting that the sidecar is started with has it started anew", () => {

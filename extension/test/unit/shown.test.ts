@@ -35,6 +35,20 @@ test("what cannot be seen is shown by its number, on one line", () => {
   expect(visible(NASTY)).toMatch(/^a\\u\{a\}b\\u\{1b\}\[2J\\u\{202e\}\\u\{200b\}\\u\{2028\}/);
   expect(visible(NASTY)).toMatch(/\\u\{e0041\}$/);
   expect(visible("Grüße 日本語 🦀")).toBe("Grüße 日本語 🦀");
+  for (const shaped of ["👩\u200d💻", "👩🏽\u200d❤\ufe0f\u200d👨", "می\u200cخواهم", "क्\u200dष", "র\u200d্য"])
+    expect(visible(shaped)).toBe(shaped);
+  for (const hidden of [
+    "a\u200db",
+    "1\u200c2",
+    "א\u200cב",
+    "👩\u200c💻",
+    "👩\u200d",
+    "\u200d💻",
+    "ا\u200cم",
+    "क\u200cख",
+  ])
+    expect(visible(hidden)).toMatch(/\\u\{200[cd]\}/);
+  expect(visible("👩\u200d\u200d💻")).toBe("👩\\u{200d}\\u{200d}💻");
 });
 
 test("a quoted string is short, ends where it ends and holds no link", () => {
@@ -117,8 +131,8 @@ const PAST: Past = { asked: { subject: "code", mode: "hybrid", query: NASTY }, r
 const PLACES: Readonly<Record<string, readonly (string | undefined)[]>> = {
   "a message": [said`The folder ${NASTY}.`.text, fromSidecar(NASTY).text],
   "a notification of a question": [headline(QUESTION), QUESTION.detail, ifIgnored(QUESTION)].map(besideLinks),
-  "a call in Agents": Object.values(entryRow(ENTRY, 0)),
-  "a client in Agents": Object.values(sessionRow({ ...SESSION, you: false }, 0)),
+  "a call in Agents": Object.values(entryRow(ENTRY, 0)).flat(),
+  "a client in Agents": Object.values(sessionRow({ ...SESSION, you: false }, 0)).flat(),
   "a hit in the palette": (Object.values(rowOf(HIT)) as string[]).map((text) => text.replace(/^\$\([a-z-]+\)/, "")),
   "a line of a hit": linesOf(HIT).flatMap(({ pieces }) => pieces.map(inRow)),
   "an earlier search": pastItems([PAST], [PAST.asked, { ...PAST.asked, mode: "words" }], "code").flatMap(

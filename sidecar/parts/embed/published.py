@@ -95,11 +95,14 @@ class Shelf:
         return next((model for model in self.published if model.entry.id == name), None)
 
     def unknown(self, name: str) -> str:
-        """Returns the message that there is no such model, with the ids that were probably meant."""
+        """Returns the message that there is no such model, with the ids that were probably meant.
+
+        It does not list all models, because it stands beside results too."""
         ids = [entry.id for entry in self.catalog.models] + [model.entry.id for model in self.published]
         near = difflib.get_close_matches(name, ids, 3, 0.5) or [known for known in ids if name and name in known]
-        hint = f"did you mean {' or '.join(near)}?" if near else f"name one of {', '.join(ids)}."
-        return f"There is no model {name!r}: {hint} You can also name a folder with model.onnx and tokenizer.json."
+        hint = f"did you mean {' or '.join(near)}?" if near else "`sidecar models list` names those that there are."
+        folder = "You can also name a folder with model.onnx and tokenizer.json."
+        return f"There is no model {shown.quoted(name)}: {hint} {folder}"
 
     def folder_of(self, model: Published) -> Path | None:
         """Returns the folder of the model's download, whether or not it exists; None if there is no place for

@@ -265,11 +265,12 @@ def _flags(args: argparse.Namespace) -> dict[str, object]:
 def _offered(args: argparse.Namespace) -> dict[str, Any]:
     """Returns which tools are offered.
 
-    Agents get the default set, because each listed tool costs tokens. Editors and people at a shell may call any tool.
+    Agents get the default set, because each listed tool costs tokens. Editors and people at a shell may call any tool:
+    the setting is about agents and scripts, and an editor's commands need theirs whatever it says.
     """
     if args.command in LISTING:
         return {}
-    if args.stdio or args.tcp or args.command == "call":
+    if args.command == "call":
         return {"unset_toolsets": "all"}
     return {"toolsets": args.toolsets or "all"}
 

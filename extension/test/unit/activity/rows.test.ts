@@ -19,7 +19,7 @@ const SEARCHED: ActivityEntry = {
 };
 
 test("a call says what was asked, by whom, with what tool, what came of it and when", () => {
-  expect(entryRow(SEARCHED, NOW)).toEqual({
+  expect(entryRow(SEARCHED, NOW)).toMatchObject({
     label: '"retry with backoff"',
     description: '"Claude"  ·  Search code  ·  5 results  ·  2 min ago',
     icon: "search",
@@ -108,7 +108,28 @@ test("where several folders are open, a call says about which it is", () => {
     ["/v", "y/app"],
   ]);
   expect(entryRow(SEARCHED, NOW, folders)).toMatchObject({
-    description: '"Claude"  ·  Search code  ·  x/app  ·  5 results  ·  2 min ago',
+    description: 'x/app  ·  "Claude"  ·  Search code  ·  5 results  ·  2 min ago',
     spoken: '"retry with backoff", "Claude", Search code, x/app, done, 5 results, 2 min ago',
   });
+});
+
+test("what a narrow view cuts off is in the tooltip: the question, who asked, in which folder and what came of it", () => {
+  const entry = { ...SEARCHED, tookMs: 12.4, message: "Stale.\n[Show](command:x)", workspace: "/w/$(x)" };
+  const [subject, who, where, outcome, when, message, ...more] = entryRow(entry, NOW).tip!;
+  expect([subject, who, where, outcome]).toEqual([
+    '"retry with backoff"',
+    'by "Claude"',
+    "in /w/$\u200b(x)",
+    "search_code, 5 results, 12 ms",
+  ]);
+  expect(when).toContain("2026");
+  expect([message, more]).toEqual(["Stale.\\u{a}[Show] (command:x)", []]);
+});
+
+test("who is attached has the folders in the tooltip", () => {
+  const session = {
+    ...{ id: 1, door: "mcp" as const, name: "Claude", version: "", workspaces: ["/w/app", "/v/app"] },
+    ...{ since: "2026-01-02T11:00:00Z", asks: true, calls: 1, you: false },
+  };
+  expect(sessionRow(session, NOW).tip).toEqual(['"Claude"', "agent, 1 call, since 1 h ago", "in /w/app", "in /v/app"]);
 });

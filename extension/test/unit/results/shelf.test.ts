@@ -1,18 +1,22 @@
 import { expect, test } from "vitest";
 import { MOST_PAST, Shelf, type Lasting } from "../../../src/results/shelf";
 import type { Asked } from "../../../src/search/find";
+import type { Shared } from "../../../src/sharedFile";
 
-const NOTHING: Lasting = { past: [], saved: [] };
+/** As two windows have it that look at one file. */
+class Held implements Shared<Lasting> {
+  value: Lasting = { past: [], saved: [] };
+  change(work: (present: Lasting) => Lasting): void {
+    this.value = work(this.value);
+  }
+}
+
 const asked = (query: string): Asked => ({ subject: "code", query, mode: "hybrid" });
 
 test("the latest search is first, and one that is made again moves there with its new count", () => {
-  const kept: Lasting[] = [];
   let now = 0;
-  const shelf = new Shelf(
-    NOTHING,
-    (lasting) => kept.push(lasting),
-    () => ++now,
-  );
+  const held = new Held();
+  const shelf = new Shelf(held, () => ++now);
   shelf.note(asked("a"), 1);
   shelf.note(asked("b"), 2);
   shelf.note(asked("a"), 3);
@@ -20,18 +24,18 @@ test("the latest search is first, and one that is made again moves there with it
     ["a", 3, 3],
     ["b", 2, 2],
   ]);
-  expect(kept.at(-1)!.past).toBe(shelf.history);
+  expect(held.value.past).toBe(shelf.history);
 });
 
 test("the same words asked in another way are another search", () => {
-  const shelf = new Shelf(NOTHING, () => {});
+  const shelf = new Shelf(new Held());
   shelf.note(asked("a"), 1);
   shelf.note({ ...asked("a"), mode: "words" }, 1);
   expect(shelf.history).toHaveLength(2);
 });
 
 test("the oldest searches are forgotten, and any can be", () => {
-  const shelf = new Shelf(NOTHING, () => {});
+  const shelf = new Shelf(new Held());
   for (let i = 0; i < MOST_PAST + 5; i++) shelf.note(asked(`q${i}`), 1);
   expect(shelf.history).toHaveLength(MOST_PAST);
   shelf.forget(asked(`q${MOST_PAST}`));
@@ -41,7 +45,7 @@ test("the oldest searches are forgotten, and any can be", () => {
 });
 
 test("whoever listens hears of every change until they stop", () => {
-  const shelf = new Shelf(NOTHING, () => {});
+  const shelf = new Shelf(new Held());
   let heard = 0;
   const stop = shelf.onChange(() => heard++);
   shelf.keep({ asked: asked("a"), found: { hits: [] } });
@@ -52,11 +56,11 @@ test("whoever listens hears of every change until they stop", () => {
 });
 
 test("a question is saved, latest first, until it is saved again", () => {
-  const kept: Lasting[] = [];
-  const shelf = new Shelf(NOTHING, (lasting) => kept.push(lasting));
+  const held = new Held();
+  const shelf = new Shelf(held);
   for (const query of ["a", "b", "c"]) shelf.toggleSaved(asked(query));
   shelf.toggleSaved(asked("b"));
   expect(shelf.saved.map(({ query }) => query)).toEqual(["c", "a"]);
   shelf.forget();
-  expect(kept.at(-1)).toEqual({ past: [], saved: shelf.saved });
+  expect(held.value).toEqual({ past: [], saved: shelf.saved });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Failure } from "../../../src/failure";
 import { adviceForError, adviceForNothing, whatHelps } from "../../../src/search/advice";
+import { adviceItems } from "../../../src/search/items";
 import { modeAfter, modeOf, MODES, usualMode } from "../../../src/search/modes";
 import type { FolderStatus, Sidecar } from "../../../src/sidecar";
 
@@ -16,6 +17,15 @@ test.each([
   const advice = adviceForError(new Failure(code, "It did not work."));
   expect(advice.command?.id).toBe(command);
   expect(advice.detail).toBe("It did not work.");
+});
+
+test("in a folder without an index a row says what to press and how long it takes, and nothing twice", () => {
+  const [row] = adviceItems(adviceForError(new Failure("INDEX_NOT_FOUND", "This project hasn't been indexed yet.")));
+  expect(row).toMatchObject({
+    label: "$(database) This folder is not indexed yet",
+    detail: "Press Enter: Create Index. It takes seconds to minutes, on this machine.",
+    command: "sidecar.createIndex",
+  });
 });
 
 test("what helps is called as in the list of all commands", () => {

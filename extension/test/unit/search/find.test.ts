@@ -109,3 +109,12 @@ test("titles say what was searched and how", () => {
   expect(titleOf({ ...code, subject: "similar", query: "a.py:3" })).toBe("Code like a.py:3");
   expect(titleOf({ ...code, subject: "path" })).toBe("Paths with “retry”");
 });
+
+test("a question of thousands of characters takes no more than a line of a title, and each of its characters is visible", () => {
+  const asked: Asked = { subject: "code", query: `${"a\u202eb ".repeat(5000)}end`, mode: "hybrid" };
+  for (const subject of ["code", "path", "similar"] as const) {
+    expect(titleOf({ ...asked, subject }).length).toBeLessThan(100);
+    expect(titleOf({ ...asked, subject })).toContain("a\\u{202e}b");
+    expect(titleOf({ ...asked, subject })).toContain("end");
+  }
+});
