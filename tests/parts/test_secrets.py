@@ -311,6 +311,7 @@ def test_what_is_called_a_password_need_not_look_random(path: str, text: str) ->
         ),
         ("package.json", '"next-auth": "npm:next-auth' + '@^4.24.11",'),
         ("package.json", '"auth": "npm:@corp/auth12' + '@latest",'),
+        ("build.gradle", 'api("org.apache.logging.log4j:log4j-to-slf4j")'),
         ("src/a.rs", 'body(b"username=user&password=secure' + '%20password")'),
         ("a.md", "See https://git.corp.net/docs/hooks/writing-your-first-hook-2"),
         ("a.py", "phrase = 'this line has twelve words and only one person ever wrote them 12'"),

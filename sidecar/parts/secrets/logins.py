@@ -90,9 +90,7 @@ _CALLS: tuple[SecretRule, ...] = (
         + "){1,2}?"
         + r"[\"'`]([^\s\"'`]{24,100})[\"'`]",
     ),
-    SecretRule(
-        "a key in a call", r"(?i)(?:client|api|provider)\w{0,12}[ \t]?\(\s{0,20}[\"'`]([^\s\"'`]{24,100})[\"'`]"
-    ),
+    SecretRule("a key in a call", r"(?i)(?:client|api|provider)\w{0,12}[ \t]?\(\s{0,20}[\"'`]([\w+/=-]{24,100})[\"'`]"),
     SecretRule(
         "a key in a call",
         r"(?i)(?:log_?in|auth\w{0,12}|connect\w{0,8}|client\w{0,8})[ \t]?\([^()\n]{0,120}?"
