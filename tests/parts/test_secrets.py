@@ -15,7 +15,7 @@ from sidecar.parts.secrets import MOST_MASKED, examine
 from sidecar.parts.secrets.names import secret_name
 from sidecar.parts.secrets.rules import Place, look_through, rules
 from tests.examples import examples
-from tests.secret_places import SETS, place_samples, places
+from tests.secret_places import SETS, UNRECOGNISED, place_samples, places
 from tests.secret_samples import kinds, samples
 
 LETTERS = string.ascii_letters + string.digits
@@ -209,6 +209,8 @@ def test_of_every_kind_nearly_all_are_kept_from_the_index(kind: str) -> None:
 def test_in_every_kind_of_place_nearly_all_are_kept_from_the_index(which: str, kind: str) -> None:
     shown = []
     for sample in place_samples(which, kind, examples(24)):
+        if sample.path in UNRECOGNISED:
+            continue
         examined = examine(sample.path, sample.text)
         if not examined.withheld and any(fragment in examined.text for fragment in sample.fragments):
             shown.append(sample.text)
@@ -238,6 +240,35 @@ SECRET = "k8Jq2mZ" + "x9Lw4"
 def test_a_password_is_hidden_wherever_people_leave_one(path: str, text: str) -> None:
     examined = examine(path, text.format(SECRET) + "\n")
     assert examined.text == text.format("*" * len(SECRET)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.groovy", 'new LoginCredentials(Scope.GLOBAL, "nexus", "deployer", "backend", "{}")'),
+        ("user-data", "chpasswd:\n  list: |\n    app:{0}\n    mona:{0}"),
+        ("a.el", '(setq account (list (:password . "{}")))'),
+        ("a.yaml", "jwt:\n  issuer: shop\n  key: '{}'"),
+        ("users", "mona@corp.net:{{PLAIN}}{}:1000"),
+        ("a.ovpn", "<auth-user-pass>\nmona\n{}\n</auth-user-pass>"),
+        ("a.ps1", "$p = '{}' | ConvertTo-SecureString -AsPlainText -Force"),
+        ("a.conf", "store.secret.key {}7"),
+    ],
+)
+def test_a_password_is_hidden_in_the_notation_of_any_tool(path: str, text: str) -> None:
+    examined = examine(path, text.format(SECRET) + "\n")
+    assert SECRET not in examined.text
+    assert examined.text.count("\n") == text.count("\n") + 1
+
+
+def test_a_recovery_phrase_is_hidden_although_it_consists_of_words() -> None:
+    words = "winter purple otter sunny copper meadow falcon silver maple ginger rocket thunder"
+    assert examine("a.js", f"const mnemonic = '{words}';\n").text == f"const mnemonic = '{'*' * len(words)}';\n"
+
+
+def test_unseal_keys_withhold_their_file() -> None:
+    keys = "\n".join(f"Unseal Key {i}: {noise(43, seed=i)}=" for i in range(3))
+    assert examine("init.txt", keys).withheld == "line 1: unseal keys"
 
 
 @pytest.mark.parametrize(
@@ -278,6 +309,14 @@ def test_what_is_called_a_password_need_not_look_random(path: str, text: str) ->
             "secret.yaml",
             "kind: Secret\ndata:\n  ca.crt: " + base64.b64encode(b"-----BEGIN CERTIFICATE-----\nM1a2b3").decode(),
         ),
+        ("package.json", '"next-auth": "npm:next-auth' + '@^4.24.11",'),
+        ("package.json", '"auth": "npm:@corp/auth12' + '@latest",'),
+        ("build.gradle", 'api("org.apache.logging.log4j:log4j-to-slf4j")'),
+        ("src/a.rs", 'body(b"username=user&password=secure' + '%20password")'),
+        ("a.md", "See https://git.corp.net/docs/hooks/writing-your-first-hook-2"),
+        ("a.py", "phrase = 'this line has twelve words and only one person ever wrote them 12'"),
+        ("a.kt", 'basic("Basic ' + base64.b64encode(b"user:password").decode() + '")'),
+        ("a.json", '{"name": "user-list", "key": "src/components/user-list/12"}'),
         ("db/a.sql", "INSERT INTO rules (password_min, name) VALUES (12, 'rule_number_12');"),
         ("a.csv", "name,hash\nfile12,d41d8cd98f00b204e9800998ecf8427e"),
     ],

@@ -96,5 +96,6 @@ FORMS: tuple[SecretRule, ...] = (
         r"|(?m)^\"[\w.-]+\" \"(md5[0-9a-f]{32}|\*[0-9A-F]{40}|SCRAM[^\"]+)\"",
         is_form,
     ),
+    SecretRule("a key of a store", r"(?i)\b\w{0,20}key[ \t]*[:=][ \t]*[\"']?((?-i:AQ)[A-Za-z0-9+/]{36}==)", is_form),
     SecretRule("a private key", r"\b(LS0tLS1CRUdJTi[A-Za-z0-9+/]{60,}={0,2})", _is_encoded_key),
 )

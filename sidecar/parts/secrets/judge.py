@@ -41,6 +41,7 @@ _PATH_LIKE = re.compile(
 _CODE = re.compile(r"[()\[\]{}<>,;\\`]|::|->")
 _HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_PREFIX = re.compile(r"^(?:[a-z]{1,12}[-_]){1,3}(?=[0-9a-fA-F-]{32,}$)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _JOINED = re.compile(r"(?:[A-Za-z]+|\d+)(?:[-_.:/](?:[A-Za-z]+|\d+))+")
@@ -72,7 +73,11 @@ def is_spread(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Whether the value mixes letters and digits unlike any name, path, version or call."""
+    """Whether the value mixes letters and digits unlike any name, path, version or call.
+
+    Services put a word before a hexadecimal number or a UUID: `fc-...`. It does not count.
+    """
+    value = _PREFIX.sub("", value)
     if is_placeholder(value) or _CODE.search(value) or not is_spread(value):
         return False
     if _UUID.fullmatch(value) or _HEX.fullmatch(value):

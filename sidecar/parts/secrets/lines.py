@@ -9,12 +9,18 @@ from __future__ import annotations
 import re
 
 from sidecar.parts.secrets.judge import looks_random
-from sidecar.parts.secrets.passwords import is_called_password, is_called_secret, is_encoded_password
+from sidecar.parts.secrets.passwords import (
+    is_called_password,
+    is_called_secret,
+    is_called_url_password,
+    is_encoded_password,
+    is_phrase,
+)
 from sidecar.parts.secrets.rule import BARE, Family, SecretRule, is_form
 
 # How the name of a password ends. Case counts where the word might be part of another: `bypass`, `compass`.
 PASSWORD = (
-    r"(?:passw(?:or)?d|passphrase|passcode|passwort|(?:\b|_)(?:pass|pwd|psk|pw)|[a-z]{2,12}(?:pass|pwd)"
+    r"(?:passw(?:or)?d|passphrase|passcode|passwort|pre[_-]?shared[_-]?key|(?:\b|_)(?:pass|pwd|psk|pw)|[a-z]{2,12}(?:pass|pwd)"
     r"|(?-i:[a-z0-9](?:Pass|Pwd|PW|Psk)|[A-Z]{2}(?:PASS|PWD)|[A-Z]_(?:PSK|PW)))"
 )
 SECRET = (
@@ -22,7 +28,7 @@ SECRET = (
     r"|_)[_.-]?secret(?:[_.-]?key)?(?:_base)?"
     r"|(?-i:[a-z]Secret(?:Key)?)|api[_.-]?(?:key|token)|(?:access|auth|deploy|bot|private|signing|encryption|master"
     r"|arg|http)[_.-]?(?:token|key)"
-    r"|(?-i:[a-z](?:Token|ApiKey)|[A-Z]_TOKEN)|security_credentials)"
+    r"|(?-i:[a-z](?:Token|ApiKey)|[a-z]_token|[A-Z]_TOKEN)|security_credentials)"
 )
 _END = r"(?:[_-]value|_?\d{1,2}_?|_)?"
 _CLOSED = r"\\?[\"'`]?[\"'`\])}]{0,4}[ \t]{0,8}"
@@ -32,7 +38,9 @@ _TYPE = (
     r"|(?:n?var)?(?:string|char|str|text)[ \t]?=|type[ \t]string[ \t]value|\[\d{0,4}\][ \t]?=)"
 )
 _BETWEEN = (
-    r"(?:" + _TYPE + r"|=>|:=|[?|]{1,2}=|\|\||\?\?|\?:|[=!]={0,2}|:|,|<-|[({]|\.\w{2,12}\(|;s:\d{1,3}:|,[ \t]?with:"
+    r"(?:"
+    + _TYPE
+    + r"|=>|:=|[?|]{1,2}=|\|\||\?\?|\?:|[=!]={0,2}|:{1,3}|[ \t]\.[ \t]|,|<-|[({]|\.\w{2,12}\(|;s:\d{1,3}:|,[ \t]?with:"
     r"|:[ \t]?\{[ \t]?[\"']value[\"']:|\b)[ \t\n]{0,12}"
     r"(?:new [\w.]{1,20}\(|\[\]byte\(|[A-Za-z:]{1,16}\()?(?:[@$]|<<|[A-Za-z]{1,2})?"
 )
@@ -64,8 +72,16 @@ _NAMED: tuple[SecretRule, ...] = (
     # Without a sign of assignment, only a word in small letters is a statement.
     SecretRule(
         "a password in a setting",
-        r"(?m)(?:\b|_)(?:password|passwd|passphrase|passcode|pass|pwd|psk)\d?[ \t]+(?:[0578] |is )?" + _TO_END,
+        r"(?m)(?:\b|_)(?:(?:password|passwd|passphrase|passcode|pass|pwd|psk)\d?|Password\d)[ \t]+(?:[0578] |is )?"
+        + _TO_END,
         is_called_password,
+        paths=_SETTINGS,
+    ),
+    # Files of properties also separate a name with dots from its value by spaces.
+    SecretRule(
+        "a secret in a setting",
+        r"(?im)^[ \t]*[\w-]{1,40}\.[\w.-]{0,100}?(?:" + PASSWORD + "|" + SECRET + r")[ \t]+" + _TO_END,
+        is_called_secret,
         paths=_SETTINGS,
     ),
     SecretRule(
@@ -103,11 +119,30 @@ _NAMED: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a variable's default",
-        r"(?i)[\w-]{0,40}(?:pass(?:word|wd)?|pwd|secret|token"
+        r"(?i)[\w-]{0,40}(?:" + PASSWORD + r"|secret|token"
         r"|key)\"?[ \t]*\{[^}]{0,200}?default[ \t]*=[ \t]*\"([^\s\"]{6,200})\"",
         is_called_password,
         paths=re.compile(r"\.(?:tf|hcl|tf\.json)$"),
         needs=_VARIABLE,
+    ),
+    # `add_argument("--password", default="...")` and other declarations of options.
+    SecretRule(
+        "a password in an option's default",
+        r"(?i)(?:"
+        + PASSWORD
+        + "|"
+        + SECRET
+        + r")[\"'`],[^\n;]{0,120}?\bdefault(?:_value)?\"?[ \t]{0,2}(?:=>|=|:)[ \t]{0,2}"
+        r"[\"'`]([^\s\"'`]{6,100})[\"'`]",
+        is_called_secret,
+        needs=_VARIABLE,
+    ),
+    # `SecretStr("...")`: the type of the value says it.
+    SecretRule(
+        "a secret",
+        r"(?i)\b(?:secret|protected|secure|masked|sensitive|redacted)[ _]?(?:str(?:ing)?|text|value|box)?"
+        r"(?:\.(?:new|of|from\w{0,12}|\w{0,12}plain_?text))?\([\"'`]([^\s\"'`]{8,100})[\"'`]",
+        is_called_secret,
     ),
     # `name: DB_PASSWORD`, `value: ...`, in the notations of containers, collections of requests and markup.
     SecretRule(
@@ -124,7 +159,8 @@ _NAMED: tuple[SecretRule, ...] = (
     SecretRule(
         "a password in markup",
         r"(?i)" + PASSWORD + _END + r"(?:[\"']?(?:[ \t][^<>]{0,100})?>"
-        r"|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>\s{0,4}){0,2}([^<>\s]{6,100})\s{0,4}</",
+        r"|</\w{1,20}>)(?:\s{0,4}</\w{1,20}>)?\s{0,60}(?:<\w{1,20}>\s{0,4}){0,2}(?:[\w.@-]{1,60}\r?\n)?"
+        r"([^<>\s]{6,100})\s{0,4}</",
         is_called_password,
         needs=_MARKUP,
     ),
@@ -159,7 +195,7 @@ _NAMED: tuple[SecretRule, ...] = (
         r"(?i)(?:[\w.-]{1,24}[ \t]?=[ \t]?[^\s\"'&;,()={}]{1,100}|[\w.-]{1,60}:\d{2,5})(?:[ ;&?,]"
         r"|; )[ \t]?(?:[\w-]{0,20}[_.-])?(?:password|passwd|pwd|pass|secret)[ \t]?=[ \t]?"
         r"([^\s\"'&;,(){}]{6,100})[\"'\s&;,]",
-        is_called_password,
+        is_called_url_password,
     ),
     # Sentences of notes and comments.
     SecretRule(
@@ -169,9 +205,15 @@ _NAMED: tuple[SecretRule, ...] = (
         paths=re.compile(r"(?i)\.(?:txt|log|org|note|text)$|(?:^|/)[^.]+$"),
     ),
     SecretRule(
+        "a password in a comment",
+        r"(?i)(?:#|//|--|/\*|^[ \t]*\*|;|<!--)[^\n]{0,100}?\b(?:password|passwd|passphrase|pwd|pw)"
+        r"(?:[ \t]+is:?|[ \t]?[:=])[ \t]*[\"'`]?([^\s\"'`<>,;]{7,60})",
+        is_called_password,
+    ),
+    SecretRule(
         "a password in an answer",
-        r"(?i)assw(?:or)?d[^\n]{0,40}\n?[^\n]{0,40}?\bsend(?:_?line|ln)?(?:[ \t]+-?-?"
-        r"|\()[ \t]*[\"']([^\s\"'\\]{6,100})(?:\\[rn])*[\"']",
+        r"(?i)assw(?:or)?d[^\n]{0,40}\n?[^\n]{0,40}?\b(?:send(?:_?line|ln|all)?|write)(?:[ \t]+-?-?"
+        r"|\()[ \t]*b?[\"']([^\s\"'\\]{6,100})(?:\\[rn])*[\"']",
         is_called_password,
     ),
 )
@@ -184,14 +226,16 @@ _STATEMENTS: tuple[SecretRule, ...] = (
         r"|secret(?:[ \t]+[0578])?"
         r"|r[ow]community6?|snmp-server community|com2sec[ \t]+\S+[ \t]+\S+|createuser[ \t]+\S+[ \t]+(?:md5|sha[\d-]*)"
         r"|(?:isakmp|tacacs-server|radius-server)[^\n]{0,60}?[ \t]key(?:[ \t]+[0578])?|pre-shared-key(?:[ \t]+\w+)?"
-        r"|insecure-password)[ \t]+|olcrootpw:[ \t]*|:[ \t]*(?:psk|eap|xauth)[ \t]+|(?:(?:stats[ \t]+auth"
-        r"|http-auth)[ \t]+[\w.@-]+:|\bon[ \t]+>|\buser_[\w-]{1,40}=)[ \t]*)" + _TO_END,
+        r"|(?:message-digest-key[ \t]+\d+[ \t]+\w+|authentication-key|key-string)(?:[ \t]+[0578])?"
+        r"|insecure-password)[ \t]+|\blogin=[\w.@-]{1,40}:|olcrootpw:[ \t]*|:[ \t]*(?:psk|eap|xauth)[ \t]+"
+        r"|(?:(?:stats[ \t]+auth|http-auth)[ \t]+[\w.@-]+:|\bon[ \t]+>|\buser_[\w-]{1,40}=)[ \t]*)" + _TO_END,
         is_called_password,
         paths=_SETTINGS,
     ),
     SecretRule(
         "a login in a setting",
-        r"(?m)^[ \t]*(?:\"?[\w@.-]+\"?[ \t]+\*[ \t]+\"?([^\s\"']{6,100})\"?[ \t]+\*?"
+        r"(?m)(?:^|\becho[ \t]+')[ \t]*(?:\"?[\w@.-]+\"?[ \t]+(?:\*[ \t]+\"?([^\s\"']{6,100})\"?[ \t]+\*?"
+        r"|[\w.-]+[ \t]+\"([^\s\"']{6,100})\"[ \t]+\*'?[^\n]*)"
         r"|\[?[\w.-]+\]?:\d+[ \t]+[\w.@+-]+:(\S{6,100}))[ \t]*$",
         is_called_password,
         paths=_SETTINGS,
@@ -201,6 +245,15 @@ _STATEMENTS: tuple[SecretRule, ...] = (
         r"(?m)(?:^|[\s\"'])[\w.*-]+:(?:\*|\d{4,5}):[\w*.-]+:[\w*.-]+:([^\s\"':]{6,100})[\"']?(?:\s|$)",
         is_called_password,
         paths=re.compile(r"(?i)pgpass|\.(?:sh|bash|ya?ml|cfg|conf|ps1)$|(?:^|/)[^.]+$|dockerfile[^/]*$"),
+    ),
+    # The scheme of a password in a file of users says that it is plain.
+    SecretRule("a login in a setting", r"(?i)\{(?:plain|clear)(?:text)?\}([^\s:\"']{6,100})", is_called_password),
+    # `AUTH PLAIN` as mail servers write it: `^user^password`.
+    SecretRule("a login in a setting", r"[\"']\^[\w.@-]{1,60}\^([^\s\"'^]{6,100})[\"']", is_called_password),
+    SecretRule(
+        "a login in a setting",
+        r"(?i)\[basic_?auth\]\s{1,8}[\w.@-]{1,60}:[ \t]*(\S{6,100})",
+        is_called_password,
     ),
     SecretRule(
         "a login in a setting",
@@ -251,7 +304,64 @@ _STRINGS: tuple[SecretRule, ...] = (
     ),
 )
 
+_USER_AND = (
+    r"(?:auth|ident|login|creds|credentials?|userpwd|user_?info|userpass|\buser)\\?[\"']?[ \t]{0,4}(?:=>|[:=,])"
+    r"[ \t]{0,4}\\?[\"'][\w.@+-]{1,60}:"
+)
+_OBJECTS: tuple[SecretRule, ...] = (
+    # `"Jwt": {"Issuer": "...", "Key": "..."}`: what the object is for says what its key is.
+    SecretRule(
+        "a key in a setting",
+        r"(?i)(?:jwt|token|auth|signing|encryption|crypto|session|cookie|hmac)\w{0,20}[\"']?"
+        r"[ \t]?[:=][ \t]?\{[^{}]{0,300}?[\"']?\b(?:key|secret|salt|pepper)[\"']?[ \t]?[:=][ \t]?"
+        r"[\"']([^\s\"']{8,200})[\"']",
+        is_called_secret,
+    ),
+    SecretRule(
+        "a key in a setting",
+        r"(?im)(?:jwt|token|auth|signing|encryption|crypto|session|cookie|hmac)\w{0,20}:[ \t]*\n"
+        r"(?:[ \t]+[^\n]{0,100}\n){0,3}?[ \t]+(?:key|secret|salt|pepper):[ \t]*[\"']?([^\s\"'#]{8,200})[\"']?[ \t]*$",
+        is_called_secret,
+    ),
+    # `"username": "...", "key": "..."`: what follows a user is that user's.
+    SecretRule(
+        "a key in a setting",
+        r"(?i)\b(?:user(?:_?name)?|login|account\w{0,6}|\w{0,12}(?:key|client)_?id)[\"']?"
+        r"[ \t]?(?:=>|[:=])[ \t]?[\"'][^\"'\s]{1,80}[\"'],\s{0,20}"
+        r"[\"']?(?:api_?)?(?:key|secret|token)[\"']?[ \t]?(?:=>|[:=])[ \t]?[\"']([^\"'\s]{16,200})[\"']",
+    ),
+    # `npmAuthIdent: "user:password"`.
+    SecretRule(
+        "a login in a setting",
+        r"(?i)" + _USER_AND + r"([^\s\"':]{6,100})\\?[\"']",
+        is_called_password,
+    ),
+)
+
 KEYED: tuple[SecretRule, ...] = (
+    SecretRule(
+        "a login in a setting",
+        r"(?m)^[ \t]*(?:-[ \t]+)?[a-z_][\w.-]{0,31}:([^\s\"':]{6,100})[ \t]*$",
+        is_called_password,
+        keywords=("chpasswd",),
+        paths=BARE,
+    ),
+    SecretRule(
+        "a recovery phrase",
+        r"(?i)(?:mnemonic|phrase)\w{0,20}\\?[\"'`]?\]?[ \t]{0,4}(?:=>|:=|[=:(,])[ \t]{0,4}\\?[\"'`]?"
+        r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})(?:\\?[\"'`]|\s|$)",
+        is_phrase,
+        keywords=("mnemonic", "phrase"),
+    ),
+    SecretRule(
+        "unseal keys",
+        r"(?i)\bunseal(?:[_ ]?keys?\w{0,8})?[\"']?(?:[ \t]+\d{1,2})?[ \t]*[:=]?[ \t]*"
+        r"\[?\s{0,20}[\"']?([A-Za-z0-9+/]{40,64}={0,2})",
+        is_form,
+        whole=True,
+        keywords=("unseal",),
+        least_entropy=4.0,
+    ),
     SecretRule(
         "data of a Kubernetes secret",
         r"(?m)^[ \t]{1,8}[\w.-]{1,80}:[ \t]+[\"']?([A-Za-z0-9+/]{8,}={0,2})[\"']?[ \t]*$"
@@ -273,14 +383,16 @@ LINES = (
     Family(
         r"(?i)pass|assword|pwd|psk|\bpw\b|_pw\b|secret|api[_.-]?key|(?:access|auth|deploy|bot|private|signing"
         r"|encryption|master|arg|http)[_.-]?key"
-        r"|token(?:_?\d)?\\?[\"'`>\])]{0,2}[ \t]{0,4}[=:,(>|?}]|token[ \"][^\n]{0,30}\d|security_credentials|_AUTH=",
+        r"|token(?:_?\d)?\\?[\"'`>\])]{0,2}[ \t]{0,4}[=:,(>|?}]|token[ \"][^\n]{0,30}\d"
+        r"|token[ \t\r]{0,4}\n[ \t]{0,20}\"?\w{0,12}(?:value|content)\b|pre[_-]?shared|security_credentials|_AUTH=",
         _NAMED,
     ),
     Family(
         r"(?i)requirepass|masterauth|auth-pass|rootpw|bindp|secret|community|com2sec|createuser|[ \t]key[ \t]"
         r"|pre-shared|psk|eap"
         r"|xauth|stats[ \t]+auth|http-auth|on[ \t]+>|[ \t]\*[ \t]|\]:\d|:\d+[ \t]+\S+:|:(?:\*|\d{4,5}):|bundle_"
-        r"|root:|user_",
+        r"|root:|user_|\blogin=|authentication-key|message-digest-key|key-string|\{plain|\{clear|[\"']\^\w|\[basic"
+        r"|[ \t]\*'",
         _STATEMENTS,
         paths=_SETTINGS,
     ),
@@ -288,7 +400,11 @@ LINES = (
         r"(?i)@(?:tcp|udp|unix)?\(|:thin:|\b(?:sqlplus|impdp|expdp|imp|exp|sqlldr|rman)\b"
         r"|[?&;](?:[\w.-]{0,24}[_.-])?(?:api_?key|key|token|secret|password|passwd|pwd|pass|auth|signature|sig"
         r"|code)=|identified[ \t]+by"
-        r"|\b(?:login|log in|creds|credentials|sign in)\b[^\n/]{0,60}[:=]|[0-9a-f]{64}",
-        _STRINGS,
+        r"|\b(?:login|log in|creds|credentials|sign in)\b[^\n/]{0,60}[:=]|[0-9a-f]{64}"
+        r"|(?:jwt|token|auth|signing|encryption|crypto|session|cookie|hmac)\w{0,20}[\"']?[ \t]?[:=][ \t]?(?:\{|\n)"
+        r"|"
+        + _USER_AND
+        + r"|,\s{0,20}[\"']?(?:api_?)?(?:key|secret|token)[\"']?[ \t]?(?:=>|[:=])[ \t]?[\"'][^\"'\s]{16}",
+        (*_STRINGS, *_OBJECTS),
     ),
 )

@@ -32,6 +32,15 @@ _DESCRIBING = frozenset(
     " suffix system test text the title to token tokens type unset update url user username users v"
     " validation value values variable version view with world your".split()
 )
+# Names of things that run or are stored have such words and a number: `prod-db-01`, `wildcard-tls-22`.
+_NAMING = _DESCRIBING | frozenset(
+    "agent api aws az azure backend backup bucket build ca cache cert certificate certs cluster cm config creds"
+    " cursor dev east ecr eu frontend gcp helm host image ingress item job k8s kafka kube letsencrypt mongo node"
+    " north ns page part pg pod prod production pull qa rabbitmq rds redis region registry release role s3 sa sandbox"
+    " server shared shard sidecar south sql ssl ssh stack stage staging stg storage store svc sync task tenant tls us"
+    " vault vm volume web west wildcard worker zone".split()
+)
+_SENTENCE = frozenset("and are but for from has its not the their them they was which with your".split())
 _ALGORITHM = re.compile(
     r"(?i)(?:[a-z]{1,8}[-_.:/]){0,3}(?:s{0,2}sha-?\d|s?md[245]|aes|hs256|rs256|es256|base(?:16|32|58|64)|utf-?\d"
     r"|pbkdf2|bcrypt|scrypt|argon2|oauth2|x509|x25519"
@@ -45,6 +54,8 @@ _REFERENCE = re.compile(
     r"|md|com|net|org|io|local|internal)$|\benv[.(\[:]|process\.|\bsecrets?[./:]|vault[.:/]|\barn:|op://|file:"
     r"|enc\[|\*{3}|(?:^|[:/@ ])%[sdr]\b|^\(|\)$"
     r"|\\[nrtx]|^#\{|\[\[|^--|(?-i:^[a-z_]+=[\w\"'$])"
+    # A package at a version: `next-auth@^4.24.11`.
+    r"|^@?\w[\w./-]*@(?:[\^~<>=v]{0,2}\d+(?:\.[\dx*]+)+|latest$|next$|canary$)"
 )
 _VERSION = re.compile(
     r"[\^~>=v]*\d+(?:[._:-]\d+)+(?:[-+._]?[A-Za-z]{1,8}[._-]?\d{0,4})?|v?\d+[A-Za-z]{0,3}|\d[\d.,:_ -]*(?:px|em|ms"
@@ -61,12 +72,17 @@ def is_login(value: str) -> bool:
     """Whether a value is `user:password` in base64, as in headers and in the files of Docker and npm, with a likely
     password.
     """
-    try:
-        decoded = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
-    except (Error, ValueError):
+    login = _decoded(value)
+    if login is None:
         return looks_random(value)
-    user, colon, password = decoded.partition(":")
+    user, colon, password = login.partition(":")
     return is_password(password if colon else user)
+
+
+def is_called_login(value: str) -> bool:
+    """Returns the same as `is_login`, with a password as in `is_called_password`. A login without user is none."""
+    _, _, password = (_decoded(value) or "").partition(":")
+    return is_called_password(password)
 
 
 def is_password(value: str) -> bool:
@@ -108,14 +124,37 @@ def is_called_password(value: str) -> bool:
     return not _LAST_DIGIT.fullmatch(value) or (len(value) >= 8 and share_of_word_pairs(value) < 0.5)
 
 
+def is_called_url_password(value: str) -> bool:
+    """Returns the same as `is_called_password`, for a value with percent-encoding."""
+    return is_called_password(unquote(value))
+
+
+def is_argument(value: str) -> bool:
+    """Returns the same as `is_called_password`, for an argument of a call. It has at least seven characters."""
+    return len(value) >= 7 and is_called_password(value)
+
+
+def is_phrase(value: str) -> bool:
+    """Whether words are the recovery phrase of a wallet: 12, 15, 18, 21 or 24 words (BIP 39), hardly any twice, and
+    none that only a sentence has."""
+    words = value.lower().split()
+    several = len(words) >= 12 and len(words) % 3 == 0 and len(set(words)) >= 0.75 * len(words)
+    return several and _SENTENCE.isdisjoint(words)
+
+
 def is_called_secret(value: str) -> bool:
-    """Returns the same as `is_called_password`, for what is called a secret, a key or a token. Names of such things
-    also have numbers (`db-creds-2`), so a value in small letters needs three digits or a random look."""
+    """Returns the same as `is_called_password`, for what is called a secret, a key or a token.
+
+    Names of such things also have numbers (`db-creds-2`). So a value in small letters needs a random look, three
+    digits at its end, or two after several words of which none is common in names.
+    """
     if not is_called_password(value) or len(value) < 8:
         return False
-    if _KEBAB.fullmatch(value):
-        return looks_random(value) or bool(re.search(r"(?:^|[_.-])?\d{3,}$", value))
-    return True
+    if not _KEBAB.fullmatch(value) or looks_random(value):
+        return True
+    digits = len(value) - len(value.rstrip("0123456789"))
+    words = _PIECE.findall(value)
+    return digits >= 3 or (digits == 2 and len(words) > 1 and not any(word in _NAMING for word in words))
 
 
 def is_encoded_password(value: str) -> bool:
@@ -131,6 +170,14 @@ def is_encoded_password(value: str) -> bool:
     if text.startswith("-----BEGIN") and "PRIVATE" not in text:
         return False
     return any(is_called_password(word) for word in re.split(r"[\s\"',;=]+|: ", text)[:50] if len(word) >= 6)
+
+
+def _decoded(value: str) -> str | None:
+    """Returns the text that a value is in base64, with or without padding; None if it is none."""
+    try:
+        return b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except (Error, ValueError):
+        return None
 
 
 def _is_literal(value: str) -> bool:

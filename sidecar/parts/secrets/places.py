@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import re
 
-from sidecar.parts.secrets.passwords import is_any_password, is_login, is_password, is_url_password
+from sidecar.parts.secrets.passwords import is_any_password, is_called_login, is_login, is_password, is_url_password
 from sidecar.parts.secrets.rule import BARE, NAME, REST, SHELL, SIGN, VALUE, SecretRule, is_block, is_form
+
+_BASIC = (
+    r"(?i)(?:authorization[\"'\]]{0,2}[ \t]*(?:[:,=][=> \t]{0,4})?[\"'`]?|authorization:\s{0,20}-[ \t]+[\"']?)"
+    r"basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})"
+)
 
 RULES: tuple[SecretRule, ...] = (
     SecretRule(
@@ -56,7 +61,7 @@ RULES: tuple[SecretRule, ...] = (
         "a Discord token", r"\b([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})", least_entropy=4.0
     ),
     SecretRule("a Discord webhook", r"discord(?:app)?\.com/api/webhooks/\d{17,20}/([A-Za-z0-9_-]{60,80})", is_form),
-    SecretRule("a Telegram token", r"\b\d{8,10}:(AA[A-Za-z0-9_-]{33})\b", is_form, least_entropy=3.5),
+    SecretRule("a Telegram token", r"(?:\b|bot)\d{8,10}:(AA[A-Za-z0-9_-]{33})\b", is_form, least_entropy=3.5),
     SecretRule("a Mailgun key", r"\bkey-([0-9a-f]{32})\b"),
     SecretRule("a Mailchimp key", r"\b([0-9a-f]{32})-us\d{1,2}\b"),
     SecretRule("a Supabase token", r"\bsb[ps]_(?:[a-z]+_)?([0-9a-zA-Z_]{36,50})\b", least_entropy=3.0),
@@ -86,16 +91,37 @@ RULES: tuple[SecretRule, ...] = (
         r",[ \t]*[\"']([^\"'\s]{8,100})[\"']",
         made_up=True,
     ),
+    SecretRule(
+        "an AWS secret key",
+        r"\bA(?:KIA|SIA)[A-Z0-9]{12,16}[\"']?[ \t]?[:,;/|][ \t]{0,4}[\"']?([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/=]|$)",
+    ),
+    SecretRule(
+        "a webhook",
+        r"https?:/{2}[^\s\"'<>/]{3,100}/(?:[\w.-]{1,40}/){0,6}(?:web)?hooks?/(?:[\w-]{1,40}/){0,3}([\w-]{16,200})",
+    ),
+    SecretRule(
+        "a key in a URL", r"https?:/{2}[\w.-]{3,100}(?::\d+)?/v\d/([A-Za-z0-9_-]{32})/?(?:[\"'\s`]|$)", made_up=True
+    ),
+    SecretRule(
+        "a key of 32 bytes",
+        r"(?i)(?:key|encrypt|secret|psk)\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?([A-Za-z0-9+/]{43}=)(?:[^=]|$)",
+        made_up=True,
+    ),
     # Slashes are counted, because the pattern would itself be taken for such a URL.
     SecretRule("a token in a URL", r"https?:/{2}([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
     SecretRule(
         "a login in a header",
-        r"(?i)authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
+        _BASIC,
         is_login,
+    ),
+    SecretRule("a login in a header", _BASIC, is_called_login, made_up=True),
+    SecretRule(
+        "a login in a header", r"(?i)[\"'`]basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})[\"'`]", is_called_login, made_up=True
     ),
     SecretRule(
         "a token in a header",
-        r"(?i)(?:authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?(?:bearer|token|apikey)|[\"'`]bearer)"
+        r"(?i)(?:authorization[\"'\]]{0,2}[ \t]*(?:[:,=][=> \t]{0,4})?[\"'`]?(?:bearer|token|apikey)"
+        r"|authorization:\s{0,20}-[ \t]+[\"']?bearer|[\"'`]bearer)"
         r"[ \t]+([\w.~+/=-]{20,})",
     ),
     SecretRule(

@@ -70,7 +70,9 @@ SHELL = re.compile(
 NAME = (
     r"(?:passw(?:or)?d|passwd|passphrase|(?-i:\bpass|_pass|PASS|Pass|\bpwd|_pwd|PWD|Pwd)|secret|token|credential"
     r"|api[_.-]?key|(?:access|auth|private|secret|signing|encrypt(?:ion)?|master|app(?:lication)?|account|service|shared"
-    r"|session|cookie|jwt|hmac|ssh|license|webhook|storage|admin|client|subscription|deploy)[_.-]?key|(?-i:[A-Z0-9]_KEY))"
+    r"|session|cookie|jwt|hmac|ssh|license|webhook|storage|admin|client|subscription|deploy"
+    r"|validation|decryption|routing|integration|ingest(?:ion)?|instrumentation|merchant|recovery)[_.-]?key"
+    r"|(?-i:[A-Z0-9]_K(?:EY|ey)))"
 )
 # The text between the word in a name that indicates a secret and the sign of assignment: `["DB_PASSWORD_2"] : String`.
 REST = r"[\w.-]{0,20}\\?[\"'`]?\]?(?:[ \t]?:[ \t]?&?(?:'static )?(?:str|String|string|char\*)\??)?[ \t]{0,8}"

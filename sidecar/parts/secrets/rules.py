@@ -233,7 +233,7 @@ def _families() -> tuple[_Nearby, ...]:
 @lru_cache(maxsize=1)
 def _keyed() -> tuple[tuple[SecretRule, Any], ...]:
     """Returns the rules that are only for texts with a certain word, compiled when the first file is searched."""
-    return _group(list(KEYED)).rules
+    return _each(list(KEYED), _options())
 
 
 def _groups_of(family: Family) -> Iterator[_Group]:
@@ -248,9 +248,14 @@ def _group(rules: list[SecretRule]) -> _Group:
     """Compiles rules as a group. All must need the same."""
     options = _options()
     needs = re2.compile(rules[0].needs.encode(), options) if rules[0].needs else None
-    each = tuple((rule, re2.compile(rule.regex.encode(), options)) for rule in rules)
+    each = _each(rules, options)
     options.never_capture = True
     return _Group(re2.compile("|".join(f"(?:{rule.regex})" for rule in rules).encode(), options), each, needs)
+
+
+def _each(rules: list[SecretRule], options: Any) -> tuple[tuple[SecretRule, Any], ...]:
+    """Compiles each rule by itself."""
+    return tuple((rule, re2.compile(rule.regex.encode(), options)) for rule in rules)
 
 
 def _options() -> Any:
