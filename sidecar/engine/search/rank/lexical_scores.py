@@ -7,7 +7,7 @@ Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ _CELLS = 1 << 18
 """The maximum of terms times files that are processed at once: one megabyte per array of float32."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True)
 class LexicalScores:
     """Scores of all rows of the snapshot; 0 outside the collection. `chunks`, `chunk_names` and `chunk_cover` have the
     shape [chunks]; `files`, `bodies` and `body_cover` [files]; `fields` and `field_scores` [FIELDS, files].
@@ -138,8 +138,7 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
     if total:
         for shares in (match.chunk_names, match.fields, match.chunk_cover, match.body_cover):
             np.divide(shares, np.float32(total), out=shares)
-    match.rarity = rarity
-    return match
+    return replace(match, rarity=rarity)
 
 
 def _add_terms(
