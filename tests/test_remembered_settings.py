@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sidecar.settings.load import Settings, load_settings
-from sidecar.settings.remembered import RememberedSettings
+from sidecar.settings.remembered import RememberedSettings, SteadySettings
 
 
 class Reader:
@@ -57,3 +58,15 @@ def test_two_indexes_have_settings_of_their_own(tmp_path: Path) -> None:
     for number in (1, 2):
         write(tmp_path / str(number), number, 1_000_000_000)
     assert [settings(tmp_path / name).threads for name in "1212"] == [1, 2, 1, 2]
+
+
+def test_a_question_sees_one_state_of_the_settings_and_the_next_one_the_new_state(tmp_path: Path) -> None:
+    read = SteadySettings(lambda: load_settings(None, tmp_path / "user.json", {}, {}, {}))
+    with read.steady():
+        first = read()
+        with read.steady():
+            assert read() is first
+        with ThreadPoolExecutor(1) as another_thread:
+            assert another_thread.submit(read).result() is not first
+        assert read() is first
+    assert read() is not first

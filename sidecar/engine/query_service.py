@@ -88,7 +88,7 @@ class QueryService:
                 return self._read(current, fresh, source, answer, (hit.path for hit in answer.hits))
 
         answer, notice = self._answer(search, asked)
-        return replace(answer, notice=one_line(notice, answer.notice))
+        return replace(answer, notice=one_line(notice, answer.notice)) if notice or answer.notice else answer
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """Returns at most `limit` indexed paths that match a glob, sorted, and how many match. Raises
@@ -218,7 +218,8 @@ class QueryService:
         if found.seeming and self._live_update.take_in(found.seeming):
             found = self._live_update.on_current(read_now)
         changed = self._shown_files.count_changed(found.seeming) if found.seeming else 0
-        return found.answer, replace(found.standing, changed=changed).notice()
+        standing = replace(found.standing, changed=changed) if changed else found.standing
+        return found.answer, standing.notice()
 
     def _read(
         self, generation: Generation, fresh: bool, source: SearchSource, answer: T, shown: Iterable[str]

@@ -74,6 +74,7 @@ from sidecar.parts.asking import Asking
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
+from sidecar.settings.remembered import SteadySettings
 
 _Start: TypeAlias = Callable[[Progress, IsCancelled], tuple[Generation | None, str]]
 """What a build begins with, None for nothing; and a sentence about it."""
@@ -122,7 +123,7 @@ class IndexedWorkspace:
         self._opened: Counter[str] = Counter()
         self._closed = False
         self._listeners: list[Callable[[StatusAnswer], None]] = []
-        settings = partial(parts.load_settings, directory.config)
+        settings = self._settings = SteadySettings(partial(parts.load_settings, directory.config))
         self._limit = StoredLimit(directory)
         self._files = WorkspaceFiles(root, self._buffers, parts, settings, self._limit.current, self._opened)
         self.activity = Activity(self._announce)
@@ -341,8 +342,9 @@ class IndexedWorkspace:
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """See `sidecar.model.workspace.Workspace.search`."""
-        self._live_update.consider_upgrade()
-        return self._queries.search(request, cancelled)
+        with self._settings.steady():
+            self._live_update.consider_upgrade()
+            return self._queries.search(request, cancelled)
 
     @counted
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:

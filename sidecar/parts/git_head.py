@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from sidecar.model.files import Checkout
-from sidecar.parts.git_places import git_folder, read_note, stamp_of
+from sidecar.parts.git_places import git_folder_at, read_note, stamp_of
 
 _GIT_PARTS = ("", "logs", "reftable")
 
@@ -50,18 +50,20 @@ class GitHead:
     def git_folder(self) -> Path | None:
         """Returns the git folder of the root or of the nearest folder above that has one, with links resolved; None if
         there is none."""
-        for folder in self._folders:
-            with contextlib.suppress(OSError):
-                git = git_folder(folder)
+        for folder, marker in self._folders:
+            try:
+                git = git_folder_at(folder, marker)
                 if git is not None and (git / "HEAD").is_file():
                     return Path(os.path.realpath(git))
+            except OSError:
+                continue
         return None
 
 
 @lru_cache(maxsize=64)
-def _and_above(root: str) -> tuple[Path, ...]:
-    """Returns the folder and all above it, nearest first."""
-    return (Path(root), *Path(root).parents)
+def _and_above(root: str) -> tuple[tuple[Path, str], ...]:
+    """Returns the folder and all above it, nearest first, each with the path of its `.git`."""
+    return tuple((folder, str(folder / ".git")) for folder in (Path(root), *Path(root).parents))
 
 
 def _state_of(git: Path) -> tuple[object, ...]:

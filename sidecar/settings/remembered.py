@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sidecar.settings.load import Settings
@@ -31,3 +33,33 @@ class RememberedSettings:
         settings = self._read(config)
         self._known[config] = before, settings
         return settings
+
+
+class SteadySettings:
+    """The settings of one index: call it to get them. Within `steady`, a thread gets the same ones again and again, so
+    that a question costs one look at the files and is answered by one state of them. Thread-safe."""
+
+    def __init__(self, read: Callable[[], Settings]) -> None:
+        self._read = read
+        self._of_thread = threading.local()
+
+    def __call__(self) -> Settings:
+        """Returns the settings; within `steady`, those that this thread got first."""
+        steady: list[Settings] | None = getattr(self._of_thread, "steady", None)
+        if steady is None:
+            return self._read()
+        if not steady:
+            steady.append(self._read())
+        return steady[0]
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Keeps this thread's settings as they are until the block ends. Blocks may be nested."""
+        if getattr(self._of_thread, "steady", None) is not None:
+            yield
+            return
+        self._of_thread.steady = []
+        try:
+            yield
+        finally:
+            self._of_thread.steady = None

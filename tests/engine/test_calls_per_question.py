@@ -8,12 +8,14 @@ from __future__ import annotations
 import queue
 import sys
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
+from sidecar.engine.index.snapshot import Snapshot, Snapshots
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model.answers import StatusAnswer
 from sidecar.small_files import is_fresh, look_of
@@ -27,11 +29,11 @@ LONGER = "where does the cookie jar set and expire every cookie, and which funct
 STATEMENTS = 12
 """BEGIN, the revision, postings, definitions, file names, texts to compare, texts to show, stats of the files shown,
 COMMIT; and one each for a typing error, for stored asterisks and for an index that was written within two seconds."""
-LOOKS = 24
+LOOKS = 16
 """In addition to one stat for each file shown and for each folder above the workspace, which may contain git's
 folder."""
-FUNCTIONS = 1620
-CALLS_INTO_LIBRARIES = 1700
+FUNCTIONS = 1320
+CALLS_INTO_LIBRARIES = 1500
 
 
 class Calls:
@@ -93,6 +95,20 @@ def test_a_question_makes_no_more_statements_the_more_words_it_has(watched: Inde
     for question in (SHORT, LONGER):
         calls, _ = asked(watched, question)
         assert 0 < calls.statements <= STATEMENTS, question
+
+
+def test_a_question_opens_one_snapshot(watched: IndexedWorkspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Snapshots] = []
+    really_open = Snapshots.open
+
+    def counted(snapshots: Snapshots) -> AbstractContextManager[Snapshot]:
+        opened.append(snapshots)
+        return really_open(snapshots)
+
+    monkeypatch.setattr(Snapshots, "open", counted)
+    for question in (SHORT, LONGER):
+        asked(watched, question)
+    assert len(opened) == 2
 
 
 def test_a_page_makes_no_more_statements_the_more_definitions_it_names(watched: IndexedWorkspace) -> None:

@@ -96,7 +96,7 @@ class Snapshot(Arrays):
         Raises IndexCorrupt if a text does not match the hash that was stored with it: SQLite does not notice changed
         bits.
         """
-        wanted = [int(self.chunk_ids[r]) for r in rows]
+        wanted: list[int] = self.chunk_ids[np.asarray(rows, np.int64)].tolist()
         found: dict[int, StoredChunk] = {}
         for some in _blocks(wanted, 500):
             marks = ",".join("?" * len(some))

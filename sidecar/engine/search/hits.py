@@ -76,17 +76,24 @@ class RankedSpans:
         self._first = (~_continues(position, starts, ends)).nonzero()[0]
         self._bounds = np.append(self._first, len(order))
         self._position = position[self._first]
+        self._last_line = np.maximum.reduceat(ends, self._first) if len(order) else ends
         self._scores = (
             np.maximum.reduceat(np.round(scores[order].astype(np.float64), 6), self._first) if len(order) else scores
         )
-        paths = [snapshot.paths[file] for file in files.tolist()]
-        by_path = sorted(range(len(paths)), key=paths.__getitem__)
-        path_rank = np.empty(len(files), np.int64)
-        path_rank[by_path] = np.arange(len(files))
-        self._order = np.lexsort((starts[self._first], path_rank[self._position], -self._scores))
+        self._order = np.argsort(-self._scores, kind="stable")
+        ascending = self._scores[self._order[::-1]]
+        if (ascending[1:] == ascending[:-1]).any():
+            self._order = np.lexsort((starts[self._first], self._path_ranks(files)[self._position], -self._scores))
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def _path_ranks(self, files: Rows) -> NDArray[np.int64]:
+        """Returns the place of each file in the order of their paths, shape [files]."""
+        paths = [self._snapshot.paths[file] for file in files.tolist()]
+        ranks = np.empty(len(files), np.int64)
+        ranks[sorted(range(len(paths)), key=paths.__getitem__)] = np.arange(len(files))
+        return ranks
 
     def page(self, offset: int, limit: int) -> list[HitSpan]:
         """Returns at most `limit` spans, starting with the one at `offset`; empty past the end."""
@@ -99,14 +106,13 @@ class RankedSpans:
             self._scores[chosen].tolist(),
             snapshot.chunk_file[first].tolist(),
             snapshot.chunk_start[first].tolist(),
+            self._last_line[chosen].tolist(),
             strict=True,
         )
-        spans = []
-        for begin, end, position, score, file, start_line in places:
-            rows = self._rows[begin:end]
-            end_line = int(snapshot.chunk_end[rows].max())
-            spans.append(HitSpan(tuple(rows.tolist()), position, score, snapshot.paths[file], start_line, end_line))
-        return spans
+        return [
+            HitSpan(tuple(self._rows[begin:end].tolist()), position, score, snapshot.paths[file], start_line, end_line)
+            for begin, end, position, score, file, start_line, end_line in places
+        ]
 
 
 def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray[np.bool_]:

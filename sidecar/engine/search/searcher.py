@@ -8,9 +8,8 @@ Candidates are files, so that ten results are ten different places. Modes differ
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -51,17 +50,21 @@ are needed."""
 
 @dataclass
 class _Clock:
-    """Measures the time of each stage in milliseconds."""
+    """Measures the time of each stage in milliseconds: `with clock.stage("rank"): ...`. Stages follow each other."""
 
     stages: dict[str, float] = field(default_factory=dict)
+    _name: str = ""
+    _start: float = 0.0
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.stages[name] = self.stages.get(name, 0.0) + (time.perf_counter() - start) * 1000
+    def stage(self, name: str) -> _Clock:
+        self._name = name
+        return self
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.stages[self._name] = self.stages.get(self._name, 0.0) + (time.perf_counter() - self._start) * 1000
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class _Found:
     notice: str
     model: str
 
-    @property
+    @cached_property
     def cosines(self) -> Floats:
         """The cosines of the chunks in `closest`."""
         return np.zeros(0, np.float32) if self.nearest is None else self.nearest.similarities.of(self.closest)
@@ -207,7 +210,7 @@ class Searcher:
         if nearest is not None:
             with clock.stage("vector"):
                 closest = nearest.closest()
-            notice = " ".join(filter(None, (nearest.notice, _coverage_notice(snapshot, allowed, alpha))))
+            notice = " ".join(filter(None, (nearest.notice, _coverage_notice(snapshot, columns, allowed, alpha))))
             model = "" if notice else source.embedder().model_id
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
         return _Found(match, symbols, nearest, closest, alpha, mode, notice, model)
@@ -236,7 +239,7 @@ class Searcher:
         if found.alpha < 1:
             add_plain(found.symbols, snapshot, columns, query, files)
         passages = ChunkScores.of(groups, found.match, found.symbols, allowed)
-        if found.nearest is not None:
+        if found.nearest is not None and not found.nearest.knows_all:
             found.nearest.score(passages.worth_comparing())
         closeness = Closeness.of(groups, found.nearest.similarities if found.nearest is not None else None)
         signals = Signals(snapshot, columns, query, found.match, found.symbols, passages, closeness)
@@ -271,9 +274,12 @@ def _nearest(
     return VectorSearch(source.snapshot, columns, vector, cancelled), ""
 
 
-def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:
-    total = int(np.count_nonzero(allowed))
-    embedded = int(np.count_nonzero(allowed & (snapshot.chunk_vector > 0)))
+def _coverage_notice(snapshot: SearchedSnapshot, columns: IndexColumns, allowed: Flags, alpha: float) -> str:
+    if allowed is columns.in_collection:
+        total, embedded = columns.chunk_count, len(snapshot.embedded_rows(columns.collection))
+    else:
+        total = int(np.count_nonzero(allowed))
+        embedded = int(np.count_nonzero(allowed & (snapshot.chunk_vector > 0)))
     if embedded >= total:
         return ""
     others = "found by word only" if alpha < 1 else "not searched yet"

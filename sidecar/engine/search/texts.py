@@ -41,7 +41,7 @@ class _Harmless:
 def shown_chunks(snapshot: SearchedSnapshot, rows: Sequence[int] | Rows) -> list[ShownText]:
     """Returns the texts of these chunk rows, in the same order. Raises IndexCorrupt if a stored text has been
     altered."""
-    files = [int(snapshot.chunk_file[row]) for row in rows]
+    files = snapshot.chunk_file[np.asarray(rows, np.int64)].tolist()
     chunks = snapshot.stored_chunks(rows)
     starred = {int(snapshot.file_ids[file]) for file, stored in zip(files, chunks, strict=True) if _has_stars(stored)}
     masked = read_masked_files(snapshot.connection, list(starred)) if starred else set()

@@ -98,6 +98,8 @@ class VectorSearch:
         self._compared: Future[Comparison] | None = None
         self._by_words = False
         self._away = ""
+        self.knows_all = False
+        """Whether `closest` has compared all allowed chunks that have a vector, exactly."""
 
     def begin(
         self,
@@ -185,6 +187,7 @@ class VectorSearch:
         self._cosines[rows] = cosines
         likely = rows[highest_places(cosines, DEPTH if rough is None else _COMPARED_AGAIN)]
         if rough is None or not len(rows):
+            self.knows_all = True
             return likely
         self._rough = _Rough(rows, rough, np.zeros(len(self._cosines), bool))
         closest = self._highest(likely, _COMPARED_AGAIN)

@@ -38,7 +38,7 @@ class ShownFiles:
             wanted,
         )
         root = self._files.root
-        return {path: bytes(digest) for path, digest, *stat in rows if not _has(root, path, Stat(*stat))}
+        return {path: bytes(digest) for path, digest, *stat in rows if not _has(root, path, stat)}
 
     def count_changed(self, seeming: dict[str, bytes]) -> int:
         """Returns how many of the files that `seem_changed` returned are gone or have other bytes than the indexed
@@ -62,16 +62,20 @@ def count_lacking(connection: sqlite3.Connection, root: str, paths: Collection[s
         f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE path IN ({', '.join('?' * len(looked_at))})",
         looked_at,
     )
-    known = {path: Stat(*stat) for path, *stat in rows}
+    known = {path: stat for path, *stat in rows}
     lacking = sum(
         not _has(root, path, known[path]) if path in known else os.path.lexists(f"{root}/{path}") for path in looked_at
     )
     return lacking + len(paths) - len(looked_at)
 
 
-def _has(root: str, path: str, stat: Stat) -> bool:
+def _has(root: str, path: str, stat: list[int]) -> bool:
+    """Whether the file has this stat, whose values are in the order of the fields of `Stat`."""
     try:
-        return Stat.of(os.lstat(f"{root}/{path}")) == stat  # a Path would take ten times as long
+        found = os.lstat(f"{root}/{path}")  # a Path would take ten times as long
+        if [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino] == stat:
+            return True
+        return Stat.of(found) == Stat(*stat)  # numbers that SQLite cannot store are stored changed
     except (FileNotFoundError, NotADirectoryError):
         # The index has composed names (NFC), and the disk may have decomposed ones.
         return not path.isascii()

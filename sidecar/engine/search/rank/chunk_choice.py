@@ -7,6 +7,8 @@ lines of short questions and to the lines that commits changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -93,7 +95,9 @@ def features_of(signals: Signals) -> Floats:
     return table.T
 
 
+@lru_cache(maxsize=32)
 def _scaled(alpha: float) -> Floats:
+    """Returns the weights at this alpha, shape [FEATURES]. Cached, because most questions have the same alpha."""
     scales = [2 * (1 - alpha)] * len(WORDS) + [2 * alpha] * len(MEANING) + [1.0] * len(PRIOR)
     return np.array([WEIGHTS[name] * scale for name, scale in zip(FEATURES, scales, strict=True)], np.float32)
 
@@ -124,6 +128,16 @@ def _first(groups: ChunkGroups) -> Floats:
     return first
 
 
+@dataclass(frozen=True, slots=True)
+class _KindFlags:
+    """1 for each of the snapshot's kinds that is one of some kinds, else 0, shape [kinds], by these kinds."""
+
+    of: dict[tuple[str, ...], Floats] = field(default_factory=dict)
+
+
 def _of_kind(e: Signals, kinds: tuple[str, ...]) -> Floats:
-    wanted = np.array([kind in kinds for kind in e.snapshot.kinds], np.float32)
+    known = e.snapshot.memo.get(_KindFlags, _KindFlags).of
+    wanted = known.get(kinds)
+    if wanted is None:
+        wanted = known.setdefault(kinds, np.array([kind in kinds for kind in e.snapshot.kinds], np.float32))
     return wanted[e.snapshot.chunk_kind[e.groups.rows]]

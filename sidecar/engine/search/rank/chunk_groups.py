@@ -73,5 +73,5 @@ class ChunkGroups:
 
 def relative(values: Floats) -> Floats:
     """Returns the values divided by the highest one; unchanged if none is above 0."""
-    best = values.max(initial=0)
+    best = np.maximum.reduce(values, initial=0)
     return values / best if best > 0 else values

@@ -103,7 +103,8 @@ def is_record(e: Signals) -> Floats:
 def tests_others(e: Signals) -> Floats:
     """Like `is_test`, but 0 for a test that is named after one of the three likeliest files, because whoever changes
     such a file needs its test next."""
-    return is_test(e) * (1 - e.tests_of_likely)
+    tests = is_test(e)
+    return tests * (1 - e.tests_of_likely) if tests.any() else tests
 
 
 def named_in_text(e: Signals) -> Floats:
@@ -114,7 +115,7 @@ def named_in_text(e: Signals) -> Floats:
 def says_message(e: Signals) -> Floats:
     """Returns how much of an error message one of the file's literals contains: a pasted message asks for the place
     that builds it."""
-    return e.groups.best(e.message)
+    return e.groups.best(e.message) if e.query.message else np.zeros(len(e.files), np.float32)
 
 
 def closest_of_all(e: Signals) -> Floats:
@@ -123,7 +124,7 @@ def closest_of_all(e: Signals) -> Floats:
     if not len(e.similarity):
         return e.similarity
     lead = (e.similarity - e.similarity.mean(dtype=np.float64)) / (e.similarity.std(dtype=np.float64) + 1e-3)
-    return np.asarray((np.clip(lead, -2, 4) + 2) / 6, np.float32)
+    return np.asarray((np.minimum(np.maximum(lead, -2), 4) + 2) / 6, np.float32)
 
 
 def whole_file(e: Signals) -> Floats:
@@ -200,7 +201,7 @@ def is_barrel(e: Signals) -> Floats:
 def behind_twin(e: Signals) -> Floats:
     """1 if another candidate of the same name answers better, such as a header, an old version or another platform's
     file: one of them is enough."""
-    merits = e.all_fields + e.best_body + e.closeness_lead
+    merits = e.merit
     _, number = np.unique(e.path_table.stems[e.files], return_inverse=True)
     best = np.zeros(len(merits), np.float32)
     np.maximum.at(best, number, merits)
@@ -228,12 +229,13 @@ def users_mean(e: Signals) -> Floats:
 
 def _behind_best(values: Floats) -> Floats:
     """Maps the highest value to 1 and values at least `SPAN` below it to 0, linearly in between."""
-    return np.asarray(np.clip(1 - (values.max(initial=0) - values) / np.float32(SPAN), 0, 1), np.float32)
+    behind = (np.maximum.reduce(values, initial=0) - values) / np.float32(SPAN)
+    return np.asarray(np.minimum(np.maximum(1 - behind, 0), 1), np.float32)
 
 
 def _unlike_others(values: Floats) -> Floats:
     """Subtracts the lowest value, so that candidates that are all tests, for example, are ranked like any others."""
-    return np.asarray(values - values.min(initial=1), np.float32)
+    return np.asarray(values - np.minimum.reduce(values, initial=1), np.float32)
 
 
 FEATURES: tuple[Feature, ...] = (
@@ -280,4 +282,4 @@ def compute_features(signals: Signals, wanted: Collection[str] | None = None) ->
         if wanted is None or feature.name in wanted:
             table[:, column] = feature.compute(signals)
     # Rounded, because the last bits depend on the order in which files were indexed.
-    return np.round(table, 6).astype(np.float32)
+    return table.round(6).astype(np.float32)

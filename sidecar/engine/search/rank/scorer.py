@@ -47,6 +47,16 @@ class Combiner(Protocol):
         shape [FEATURES]."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """The weights at one alpha, shape [FEATURES], and `base`, both divided by what makes the best score 1; and the
+    names of the features whose weight is not 0."""
+
+    weights: NDArray[np.float64]
+    base: float
+    needs: frozenset[str]
+
+
 @dataclass(frozen=True)
 class WeightedSum:
     """The weighted sum of features, divided by the sum of the positive weights in effect and `base`, so that 1 means
@@ -69,34 +79,35 @@ class WeightedSum:
 
     def score(self, features: Floats, alpha: float) -> Floats:
         """Returns one score per candidate, shape [candidates]. Sums below 0.05 are mapped into (0, 0.05)."""
-        weights, base = self._scaled(alpha)
+        at = self._scaled(alpha)
         # Double precision, so that rounding does not depend on the number of candidates.
-        return _positive(np.minimum(features.astype(np.float64) @ weights + base, 1))
+        return _positive(np.minimum(features.astype(np.float64) @ at.weights + at.base, 1))
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
         """Returns what each feature adds, by name and rounded to four decimals. Zeros are left out, and `base` is
         listed if it is not 0."""
-        weights, base = self._scaled(alpha)
-        values = (features * weights).tolist()
+        at = self._scaled(alpha)
+        values = (features * at.weights).tolist()
         parts = {f.name: round(p, 4) for f, p in zip(FEATURES, values, strict=True) if p}
-        return {**parts, "base": round(base, 4)} if base else parts
+        return {**parts, "base": round(at.base, 4)} if at.base else parts
 
     def needs(self, alpha: float) -> frozenset[str]:
         """Returns the names of the features whose weight at this alpha is not 0."""
-        return frozenset(f.name for f, w in zip(FEATURES, self._scaled(alpha)[0].tolist(), strict=True) if w)
+        return self._scaled(alpha).needs
 
-    def _scaled(self, alpha: float) -> tuple[NDArray[np.float64], float]:
+    def _scaled(self, alpha: float) -> _Scaled:
         known = self._by_alpha.get(alpha)
         if known is None:
             weights = self._given * np.array((2 * (1 - alpha), 2 * alpha, 1.0))[_FAMILY_OF]
             whole = max(float(weights[(weights > 0) & ~_EXTRA].sum()) + self.base, 1e-9)
-            known = weights / whole, self.base / whole
+            needs = frozenset(f.name for f, weight in zip(FEATURES, weights.tolist(), strict=True) if weight)
+            known = _Scaled(weights / whole, self.base / whole, needs)
             if len(self._by_alpha) < _ALPHAS:
                 self._by_alpha[alpha] = known
         return known
 
     @cached_property
-    def _by_alpha(self) -> dict[float, tuple[NDArray[np.float64], float]]:
+    def _by_alpha(self) -> dict[float, _Scaled]:
         return {}
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +10,13 @@ from sidecar.engine.search.source import Rows
 from sidecar.parts.lexical.bm25 import Floats
 
 
-def strongest(scores: Floats, limit: int, paths: Sequence[str]) -> Rows:
+class Paths(Protocol):
+    """Paths by row, of which only those of equal scores are read."""
+
+    def __getitem__(self, row: int, /) -> str: ...
+
+
+def strongest(scores: Floats, limit: int, paths: Paths) -> Rows:
     """Returns the rows of the `limit` highest scores above 0, in no particular order. Ties are decided by path."""
     rows = (scores > 0).nonzero()[0]
     if len(rows) > limit:
