@@ -28,7 +28,7 @@ from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.update.backfill import count_backfilled
 from sidecar.engine.wiring import EmbeddingCacheOpener, make_store
-from sidecar.errors import SidecarError
+from sidecar.errors import DiskFull, SidecarError, disk_error
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.shown import count
 
@@ -121,12 +121,17 @@ def check_data_folder(home: Path) -> Check:
             os.fsync(probe.fileno())
         free = shutil.disk_usage(home).free
     except OSError as error:
-        advice = "Make the folder writable, or set SIDECAR_HOME to one that is."
-        return Check("data folder", False, f"{home}: {error.strerror}", advice)
+        return Check("data folder", False, f"{home}: {error.strerror}", _advice_on(error, home))
     fine = free >= MIN_FREE_BYTES
     return Check(
         "data folder", fine, f"{home}, {free / 1e9:.1f} GB free", _unless(fine, "Free some space on its disk.")
     )
+
+
+def _advice_on(error: OSError, home: Path) -> str:
+    if isinstance(disk_error(error, home), DiskFull):
+        return "Free some space on its disk."
+    return "Make the folder writable, or set SIDECAR_HOME to one that is."
 
 
 def check_model(settings: Settings, home: Path | None = None) -> Check:

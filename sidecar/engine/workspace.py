@@ -30,7 +30,7 @@ from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Parts
 from sidecar.engine.query_service import QueryService
-from sidecar.engine.team.team import TeamSnapshots, source_error
+from sidecar.engine.team.team import TeamSnapshots, blaming_snapshot_too, source_error
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Pace
 from sidecar.engine.update.builder import Builder
@@ -211,7 +211,8 @@ class IndexedWorkspace:
             else:
                 if fresh is not None:
                     self._index.swap(fresh)  # it answers searches while the files that differ are being read
-                report = up_to_date_or_anew(self._index, builds, self._live_update.end)
+                with blaming_snapshot_too(said if fresh is None else ""):
+                    report = up_to_date_or_anew(self._index, builds, self._live_update.end)
             return replace(report, notice=one_line(said, report.notice, ended))
 
     def _start_as_set(self, progress: Progress, stop: IsCancelled) -> tuple[Generation | None, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 _CACHE_KIB = 8 * 1024
 _PROBED = 100_000
+_ROOM_TO_WRITE = 256 * 1024
+"""In bytes: two journals with their maps."""
 _FILES = ("", "-wal", "-shm", "-journal")
 _REBUILD = "{name}: {error}. Run `reindex_project` to rebuild it."
 
@@ -42,7 +45,7 @@ def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
     # The low byte is the primary code; the rest makes it an extended one.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if _is_full(error):
-        return DiskFull(f"Free some space on the disk that holds {shown.place(path.parent)} and try again.")
+        return no_room(path.parent)
     if code in _CLOSED and not _is_broken_place(path):
         return PermissionDenied(f"{shown.place(path)} cannot be written: {shown.reason(error)}.")
     if code in _BUSY:
@@ -54,6 +57,20 @@ def _is_full(error: sqlite3.Error) -> bool:
     """Whether the disk has no space, not even for the map of a journal, which SQLite needs in order to read."""
     code = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE
+
+
+def no_room(folder: Path) -> DiskFull:
+    """Returns the error for a file that could not be written because the disk of this folder is full."""
+    return DiskFull(f"Free some space on the disk that holds {shown.place(folder)} and try again.")
+
+
+def has_room(folder: Path) -> bool:
+    """Whether the disk that holds this folder has room for opening and changing a database; True if the system does
+    not say."""
+    try:
+        return shutil.disk_usage(folder).free >= _ROOM_TO_WRITE
+    except OSError:
+        return True
 
 
 def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
@@ -132,15 +149,17 @@ def open_file(path: Path, way: str = "mode=rwc", timeout: float = 30) -> sqlite3
 def connect_readonly(path: Path) -> sqlite3.Connection:
     """Opens a connection for reading only. Raises sqlite3.Error.
 
-    SQLite cannot read a WAL database in a read-only folder without its shared-memory file. No process can write there
-    either, so the file is then opened as immutable.
+    SQLite cannot read a WAL database without its shared-memory file. If that cannot be made, because the folder is
+    read-only or the disk is full, no process is writing either, so the file is then opened as immutable. On a full disk
+    a journal with commits prevents that.
     """
     connection = open_file(path, "mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         connection.close()
-        if _is_gone(path) or os.access(path.parent, os.W_OK):
+        unmapped = _is_full(error) and not _has_journal(path)
+        if not unmapped and (_is_gone(path) or os.access(path.parent, os.W_OK)):
             raise
         return open_file(path, "mode=ro&immutable=1")
     return connection

@@ -17,9 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sidecar import shown
-from sidecar.errors import IndexCorrupt, PermissionDenied, SidecarError
+from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied, SidecarError
 from sidecar.locks import Rank, make_rlock
-from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, open_file, translated
+from sidecar.parts.database import (
+    all_or_nothing,
+    closed_on_error,
+    connect,
+    connect_readonly,
+    find_fault,
+    open_file,
+    translated,
+)
 
 _MOST_CHECKED = 64 << 20
 """The size of the largest file, in bytes, that is checked when it is opened: 5 ms for 4 MB of memories."""
@@ -108,13 +116,13 @@ class OwnFile:
                 self.close()
                 yield None
                 return
-            connection = self._open()
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+            with self._open_to_read() as connection:
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -126,21 +134,33 @@ class OwnFile:
             with all_or_nothing(connection):
                 yield connection
 
+    @contextmanager
+    def _open_to_read(self) -> Iterator[sqlite3.Connection]:
+        """Yields a connection; on a full disk one that only reads, and is closed again."""
+        try:
+            connection = self._open()
+        except DiskFull:
+            if not os.path.lexists(self._path):
+                raise
+            with contextlib.closing(self._checked(connect(self._path, readonly=True, corrupt=self._corrupt))) as only:
+                yield only
+        else:
+            yield connection
+
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             if not os.path.lexists(self._path):
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 self._put_new()
-            connection = connect(self._path, corrupt=self._corrupt)
-            try:
-                self._check_version(connection)
-                self._check(connection)
-            except BaseException:
-                connection.close()
-                raise
-            connection.text_factory = _readable
-            self._connection = connection
+            self._connection = self._checked(connect(self._path, corrupt=self._corrupt))
         return self._connection
+
+    def _checked(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        with closed_on_error(connection):
+            self._check_version(connection)
+            self._check(connection)
+        connection.text_factory = _readable
+        return connection
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -484,3 +484,22 @@ def test_a_snapshot_is_made_only_of_a_complete_index_in_a_repository(team: Team,
     shutil.rmtree(team.ci.root / ".git")
     with pytest.raises(SnapshotUnusable, match="no git repository"):
         workspace.make_snapshot(SnapshotRequest(tmp_path / "x"), no_progress, never_cancelled)
+
+
+@pytest.mark.parametrize(
+    "made", ["2099-01-01T00:00:00+00:00", "1970-01-01T00:00:00+00:00", "9999-12-31T23:59:59-12:00", "yesterday"]
+)
+def test_a_snapshot_is_chosen_by_its_commit_whatever_the_clock_of_its_maker_said(team: Team, made: str) -> None:
+    team.make()
+    listed = team.shelf / "heads.json"
+    heads = json.loads(listed.read_text())
+    heads["heads"][0]["made"] = made
+    listed.write_text(json.dumps(heads))
+    workspace = team.clone(snapshotSource=str(team.shelf)).open()
+    offer = workspace.find_snapshot()
+    assert offer is not None
+    assert offer.made == made
+    assert index(workspace).embedded == 0
+    origin = workspace.status().origin
+    assert origin is not None
+    assert (origin.made, origin.taken) == (made, origin.files)

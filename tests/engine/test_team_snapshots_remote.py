@@ -255,6 +255,23 @@ def test_a_first_index_that_a_full_disk_left_empty_starts_from_the_snapshot_when
     assert image(workspace) == image(team.nothing_like(developer).opened[0])
 
 
+def test_a_disk_too_full_for_a_snapshot_and_for_an_index_from_nothing_is_told_with_both_reasons(
+    team: Team, small_disk: Path
+) -> None:
+    many_files(team)
+    team.make()
+    developer = team.clone(snapshotSource=str(team.shelf))
+    developer.home = small_disk
+    workspace = developer.open()
+    resized(small_disk, "400k")
+    with pytest.raises(DiskFull, match=r"Free some space.* could not start from a snapshot: .*snapshot has 0\.\d MB"):
+        index(workspace)
+    developer.close()
+    developer.flags = {"snapshotSource": str(team.shelf.with_name("nowhere"))}
+    with pytest.raises(DiskFull, match=r"Free some space.* could not start from a snapshot: .*nowhere"):
+        index(developer.open())
+
+
 def test_a_first_index_that_was_ended_after_its_first_files_goes_on_with_its_vectors(team: Team) -> None:
     many_files(team)
     team.make()

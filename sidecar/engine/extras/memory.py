@@ -6,12 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
 
 from sidecar.engine.ports import MemoryStore
-from sidecar.errors import Cancelled, InvalidParams, InvalidQuery, ModelLoadFailed
+from sidecar.errors import (
+    Cancelled,
+    DiskFull,
+    IndexLocked,
+    InvalidParams,
+    InvalidQuery,
+    ModelLoadFailed,
+    PermissionDenied,
+)
 from sidecar.model.answers import Memory, MemoryHit, MemoryPage
 from sidecar.model.terms import Embedder, IsCancelled
 from sidecar.parts.lexical.tokens import STOP_WORDS, words
@@ -141,7 +150,7 @@ class WorkspaceMemories:
 
     def _vectors(self, ids: Sequence[int], embedder: Embedder, cancelled: IsCancelled) -> dict[int, bytes]:
         """Returns the vectors of each memory by id, as bytes of a float32 array of shape [pieces, dimension]. Missing
-        vectors are made and stored."""
+        vectors are made, and stored if the file can be written."""
         stored = self._store.vectors(embedder.model_id, ids)
         kept = {number: blob for number, blob in stored.items() if _is_whole(blob, embedder.dimension)}
         missing = [number for number in ids if number not in kept]
@@ -162,9 +171,9 @@ class WorkspaceMemories:
         for number, some in pieces.items():
             made[number] = np.ascontiguousarray(vectors[at : at + len(some)], np.float32).tobytes()
             at += len(some)
-        self._store.keep_vectors(
-            embedder.model_id, [(number, changed[number], blob) for number, blob in made.items() if number in changed]
-        )
+        rows = [(number, changed[number], blob) for number, blob in made.items() if number in changed]
+        with suppress(DiskFull, PermissionDenied, IndexLocked):  # they are made again by the next search
+            self._store.keep_vectors(embedder.model_id, rows)
         return made
 
 

@@ -25,6 +25,7 @@ from sidecar.errors import (
 )
 from sidecar.locks import Rank, make_rlock
 from sidecar.model.terms import IsCancelled, never_cancelled
+from sidecar.parts.database import has_room
 from sidecar.settings.load import Settings
 
 
@@ -76,6 +77,8 @@ class IndexHandle:
         self._default_config = default_config
         self._lease: LeaseLike | None = None
         self.kept_up_elsewhere = False
+        self._disk_was_full = False
+        """Whether the generation was opened for reading only because the disk was full."""
         self.doing = ""
 
     def exists(self) -> bool:
@@ -260,9 +263,14 @@ class IndexHandle:
 
     def _open_current(self) -> Generation:
         while True:
-            number = self._current()
+            number, reason = self._current(), self._read_only_reason()
             try:
-                return self._generations.open(number, self._settings(), read_only_reason=self._read_only_reason())
+                return self._generations.open(number, self._settings(), read_only_reason=reason)
+            except DiskFull:
+                if reason:
+                    raise
+                self._release()
+                return self._generations.open(number, self._settings(), read_only_reason=self._full_disk())
             except IndexCorrupt:
                 # Another process may have swapped generations after `_current` was read.
                 if self._directory.current() == number:
@@ -287,29 +295,41 @@ class IndexHandle:
         """Closes the open generation if it is outdated, so that the next use opens a valid one.
 
         It is outdated if another process, which holds the lease, has rebuilt or deleted the index, if the folder of the
-        index has been removed (with the lease in it), or if the file of the embedding cache has proved damaged.
+        index has been removed (with the lease in it), if the file of the embedding cache has proved damaged, or if the
+        disk was full and has room again.
         """
         self._leave_removed()
         generation = self.generation
         if generation is None:
             return
         replaced = generation.writer is None and self._directory.current() != generation.number
-        if replaced or generation.kept.damaged:
+        roomy = self._disk_was_full and has_room(self._directory.path)
+        if replaced or roomy or generation.kept.damaged:
             self._close_generation(clean=not generation.kept.damaged)
 
     def _read_only_reason(self) -> str:
         """Tries to take the lease. Returns one line with the reason if that failed; empty if it succeeded."""
-        self.kept_up_elsewhere = False
+        self.kept_up_elsewhere = self._disk_was_full = False
         try:
             self.take_lease()
         except IndexLocked as error:
             self.kept_up_elsewhere = True
             return f"Another process keeps this index up to date; this one only searches it. {error.detail}"
-        except (PermissionDenied, DiskFull):
+        except DiskFull:
+            return self._full_disk()
+        except PermissionDenied:
             return (
                 f"{self._directory.path} cannot be written, so the index is not kept up to date; results may be stale."
             )
         return ""
+
+    def _full_disk(self) -> str:
+        """Notes that the disk is full. Returns the line for it."""
+        self._disk_was_full = True
+        return (
+            f"The disk that holds {self._directory.path} is full, so the index is not kept up to date; results may be"
+            " stale. Free some space."
+        )
 
     def _take_over(self) -> None:
         """Takes the lease if the process that kept the index up to date has ended; the generation is then closed."""

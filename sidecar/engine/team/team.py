@@ -225,6 +225,28 @@ def _unpacked(files: Sequence[Path], parts: Path) -> list[Unpacked]:
     return sources
 
 
+_FROM_NOTHING = " The index was made from nothing."
+
+
 def source_error(error: SidecarError) -> str:
     """Returns, for people, why an index that could have started from a snapshot was made from nothing."""
-    return f"{error.message} The index was made from nothing."
+    return f"{error.message}{_FROM_NOTHING}"
+
+
+@contextmanager
+def blaming_snapshot_too(said: str) -> Iterator[None]:
+    """Adds to an error of the block why the index did not start from a snapshot.
+
+    `said` is the result of `source_error`, or empty if there is nothing to add.
+    """
+    try:
+        yield
+    except Cancelled:
+        raise
+    except SidecarError as error:
+        if not said:
+            raise
+        reason = said.removesuffix(_FROM_NOTHING)
+        raise error.worded(
+            lambda detail: f"{detail} Before that, the index could not start from a snapshot: {reason}".strip()
+        ) from error

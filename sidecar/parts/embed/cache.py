@@ -26,7 +26,7 @@ from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
-from sidecar.parts.database import all_or_nothing, connect_readonly, open_file
+from sidecar.parts.database import all_or_nothing, connect_readonly, has_room, no_room, open_file
 from sidecar.parts.embed.cache_file import (
     ADVICE,
     HASH_BYTES,
@@ -89,7 +89,7 @@ class EmbeddingCacheFile:
     ) -> None:
         """Opens or creates the file. `max_bytes` limits its size (0: no limit); `now` returns seconds since the epoch.
 
-        A file that cannot be written is opened for reading only.
+        A file that cannot be written, or that is on a full disk, is opened for reading only.
         """
         self._path = path
         self._dimension = dimension
@@ -98,21 +98,32 @@ class EmbeddingCacheFile:
         self._idle_lock = make_lock(Rank.EMBEDDING_CACHE_IDLE)
         self._idle: list[sqlite3.Connection] = []
         self._readonly = is_readonly(path)
+        self._full = False
+        """Whether the disk was full when the file was opened."""
         self._damaged = False
         self._inode: int | None = None
         if not self._readonly:
             set_damaged_aside(path)
-        with self._noticing(), translated(path):
+        try:
+            self._begin(max_bytes, model_id)
+        except DiskFull:
+            if self._readonly or not path.exists():
+                raise
+            self._readonly = self._full = True
+            self._begin(max_bytes, model_id)
+        self._rescue()
+
+    def _begin(self, max_bytes: int, model_id: str) -> None:
+        with self._noticing(), translated(self._path):
             self._writer = self._connect()
             try:
                 self._prepare(max_bytes)
                 self._uuid = self._meta("store_uuid")
                 self._model = self._model_row(model_id)
-                self._inode = inode_of(path)
+                self._inode = inode_of(self._path)
             except BaseException:
                 self._writer.close()
                 raise
-        self._rescue()
 
     @classmethod
     def open(cls, path: Path, model_id: str, dimension: int) -> EmbeddingCacheFile:
@@ -133,8 +144,10 @@ class EmbeddingCacheFile:
 
     @property
     def damaged(self) -> bool:
-        """Whether opening the cache again gives another file, because this one is damaged or has been deleted or
-        replaced."""
+        """Whether the cache must be opened again, because the file is damaged or has been deleted or replaced, or was
+        opened on a full disk that has room again."""
+        if self._full and has_room(self._path.parent):
+            return True
         return self._damaged or self._inode is None or inode_of(self._path) != self._inode
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
@@ -367,6 +380,8 @@ class EmbeddingCacheFile:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Runs a transaction on the writing connection."""
+        if self._full:
+            raise no_room(self._path.parent)
         with self._write_lock, self._noticing(), translated(self._path), all_or_nothing(self._writer):
             yield self._writer
 
@@ -378,7 +393,7 @@ class EmbeddingCacheFile:
         try:
             yield
         except IndexCorrupt as error:
-            if is_damage(error):
+            if is_damage(error) and not self._full:
                 self._damaged = True
                 mark_damaged(self._path, self._inode)
             raise
@@ -407,6 +422,8 @@ class EmbeddingCacheFile:
         if max_bytes and not self._readonly:
             self._writer.execute(f"PRAGMA max_page_count = {max(1, max_bytes // _PAGE_BYTES)}")
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
+        if version == 0 and self._full:
+            raise no_room(self._path.parent)
         if version == 0 and not self._readonly:
             self._create()
         elif version != _VERSION:
