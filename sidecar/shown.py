@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 LONGEST_QUOTE = 60
 """The maximum number of characters of a foreign string inside one of sidecar's sentences."""

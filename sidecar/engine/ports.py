@@ -268,9 +268,13 @@ class Lexical(Protocol):
         """Returns the terms and definitions of a file for `write_segment`. Needs no database."""
 
     def write_segment(
-        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], FileTerms]]
+        self,
+        connection: sqlite3.Connection,
+        entries: Sequence[tuple[int, Sequence[int], FileTerms]],
+        pause: Callable[[], object] = ...,
     ) -> None:
-        """Writes a segment with these files. Each entry is (file id, chunk ids, terms)."""
+        """Writes a segment with these files. Each entry is (file id, chunk ids, terms). `pause` is called between parts
+        of the work."""
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
         """Removes these files; their terms disappear with the next merge."""

@@ -187,8 +187,11 @@ def create_tables(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
 
 
-def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """Adds one segment with these files, except those without chunks. Ids must be new."""
+def write_segment(
+    connection: sqlite3.Connection, entries: Sequence[Entry], pause: Callable[[], object] = lambda: None
+) -> None:
+    """Adds one segment with these files, except those without chunks. Ids must be new. `pause` is called between parts
+    of the work."""
     entries = [entry for entry in entries if len(entry[1])]
     if not entries:
         return
@@ -206,13 +209,14 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
         np.array([e[0] for e in entries], np.int64),
         np.stack([e[2].field_lengths for e in entries]),
     )
+    pause()
     flats = [_join(parts) for parts in columns]
     segment = next_segment(connection)
     insert_segment(connection, segment, sum(len(flat.keys) for flat in flats), lengths)
     bodies, names, fields = (_by_term(flat, len(terms)) for flat in flats)
     sorted_terms = ((term, terms[term]) for term in sorted(terms))
     rows = ((term, bodies[number], names[number], fields[number]) for term, number in sorted_terms)
-    insert_rows(connection, segment, _not_empty(rows))
+    insert_rows(connection, segment, _pausing(_not_empty(rows), pause))
 
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
