@@ -283,11 +283,12 @@ class Lexical(Protocol):
         self,
         connection: sqlite3.Connection,
         *,
+        alive: int | None = None,
         force: bool = False,
         at_end: bool = False,
         pause: Callable[[], object] = ...,
     ) -> None:
-        """Merges the segments that are due, or all of them with `force`.
+        """Merges the segments that are due, or all of them with `force`. `alive`: the number of chunks, if known.
 
         `at_end`: no more segments follow in this run, so small ones are merged as well. `pause` is called between parts
         of the work.

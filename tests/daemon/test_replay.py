@@ -201,7 +201,12 @@ def test_a_result_of_a_call_is_passed_on_without_being_parsed_and_ends_the_call(
     said(replay, call(3, "search_code"))
     parsed: list[bytes] = []
     loads = json.loads
-    monkeypatch.setattr("sidecar.daemon.replay.json.loads", lambda text: parsed.append(text) or loads(text))
+
+    def noted(text: bytes) -> Any:
+        parsed.append(text)
+        return loads(text)
+
+    monkeypatch.setattr("sidecar.daemon.replay.json.loads", noted)
     for line in (b'{"jsonrpc":"2.0","id":2,"result":{"content":[]}}\n', b'{"jsonrpc":"2.0","id":3,"error":{}}\n'):
         assert replay.from_daemon(line, line) == line
     assert [text for text in parsed if b"result" in text] == []

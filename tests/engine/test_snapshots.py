@@ -80,6 +80,7 @@ def test_a_snapshot_from_the_former_one_equals_one_from_nothing(tmp_path: Path, 
             nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
             with index.snapshot() as snapshot, nothing_known.open() as fresh:
                 assert_same(snapshot, fresh)
+                assert index.manifest.count_chunks() == len(fresh.chunk_ids)
             nothing_known.close()
 
 

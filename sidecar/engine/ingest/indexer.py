@@ -309,7 +309,8 @@ class Indexer:
     def _merge(self, *, at_end: bool = False) -> None:
         with self._manifest.transaction() as connection:
             # No question needs this transaction's lock, so none waits for a merge that waits for it.
-            self._lexical.merge_segments(connection, at_end=at_end, pause=QUESTIONS.give_way)
+            alive = self._manifest.count_chunks()
+            self._lexical.merge_segments(connection, alive=alive, at_end=at_end, pause=QUESTIONS.give_way)
 
     def merge_at_rest(self, stop: Callable[[], bool]) -> None:
         """Merges segments until few are left or `stop` returns True, in transactions of about a tenth of a second. The

@@ -48,12 +48,13 @@ class LexicalIndex:
         self,
         connection: sqlite3.Connection,
         *,
+        alive: int | None = None,
         force: bool = False,
         at_end: bool = False,
         pause: Callable[[], object] = lambda: None,
     ) -> None:
         """See `postings.merge_segments`."""
-        postings.merge_segments(connection, force=force, at_end=at_end, pause=pause)
+        postings.merge_segments(connection, alive=alive, force=force, at_end=at_end, pause=pause)
 
     def merge_at_rest(self) -> RestMerge:
         """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""
