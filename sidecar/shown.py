@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 LONGEST_QUOTE = 60
 """The maximum number of characters of a foreign string inside one of sidecar's sentences."""
@@ -42,6 +41,7 @@ _JOINER = rf"\u200c(?!{_SHAPING})|\u200d(?!(?<=[{_PICTURES}\ufe0f].)[{_PICTURES}
 _IN_BLOCK = re.compile(rf"[{_HIDDEN}]|{_SELECTOR}|{_JOINER}")
 _IN_ASCII_BLOCK = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 """Finds the same in ASCII text in a tenth of the time, because it is one class of characters."""
+_PLAIN_BLOCK = bytes(range(0x20, 0x7F)) + b"\t\n"
 _IN_LINE = re.compile(rf"[{_HIDDEN}\n\t]|{_SELECTOR}|{_JOINER}")
 
 # Places where text would become a link, a picture, HTML or code in Markdown, or a link in plain text.
@@ -77,7 +77,9 @@ def so_far_in_megabytes(step: str, done: int, total: int) -> str:
 
 def visible(text: str) -> str:
     """Returns `text` with every hidden character as its number; line ends and tabs stay. For contents."""
-    return _in_block(text).sub(_number, text.replace("\r\n", "\n"))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return text if _is_plain_block(text) else _in_block(text).sub(_number, text)
 
 
 def line(text: str) -> str:
@@ -129,16 +131,15 @@ def path(text: str) -> str:
     return text if _PLAIN_PATH.fullmatch(text) and "](" not in text else '"' + line(text).replace('"', "\\u{22}") + '"'
 
 
-def numbered(text: str, first: int) -> Iterator[str]:
-    """Yields the lines of a file's content that are not blank, each after its line number and a space, so that none can
-    pass for a line of sidecar's.
+def numbered(text: str, first: int) -> list[str]:
+    """Returns the lines of a file's content that are not blank, each after its line number and a space, so that none
+    can pass for a line of sidecar's.
 
     `first` is the number of the first line. A language model pays a token for a bar after the number, and up to three
     for a blank line.
     """
-    for number, shown in enumerate(visible(text).split("\n"), first):
-        if kept := shown.rstrip(" \t"):
-            yield f"{number} {kept}"
+    lines = enumerate(visible(text).split("\n"), first)
+    return [f"{number} {kept}" for number, shown in lines if (kept := shown.rstrip(" \t"))]
 
 
 def as_json(value: object, *, indent: int | None = None, ascii_only: bool = False) -> str:
@@ -147,6 +148,11 @@ def as_json(value: object, *, indent: int | None = None, ascii_only: bool = Fals
     separators = None if indent else (",", ":")
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, separators=separators)
     return _in_block(text).sub(_escape, text)
+
+
+def _is_plain_block(text: str) -> bool:
+    """Whether a text is ASCII and has nothing to hide, found in a tenth of the time that the expression takes."""
+    return text.isascii() and not text.encode("ascii").translate(None, _PLAIN_BLOCK)
 
 
 def _in_block(text: str) -> re.Pattern[str]:

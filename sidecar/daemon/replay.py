@@ -11,6 +11,7 @@ first daemon's question (a "yes") could be taken for the answer to another quest
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -20,6 +21,8 @@ Message = dict[str, Any]
 REPLAY = "sidecar-again"
 """Id of the `initialize` that the pipe itself sends to a new daemon; the ids of its other requests begin with the same
 text."""
+_RESULT = re.compile(rb'\s*\{"jsonrpc":"2\.0","id":([0-9]{1,15}),"result":')
+"""The beginning of an answer as a daemon writes it to a request whose id is a number."""
 _TWICE = "It ended twice while it was at this call. Please try again."
 
 
@@ -122,6 +125,8 @@ class Replay:
 
     def from_daemon(self, raw: bytes, body: bytes) -> bytes | None:
         """Returns the bytes to send to the client for this message of the daemon, or None for nothing."""
+        if self._is_plain_result(body):
+            return raw
         message = _parsed(body)
         if message is None:
             return raw
@@ -221,6 +226,17 @@ class Replay:
             self._initialize_answered = True
             self.initialized(message.get("result"))
         return raw
+
+    def _is_plain_result(self, body: bytes) -> bool:
+        """Whether this is the result of a request in flight other than `initialize`, which ends with it. Such a result
+        may be long, and nothing in it concerns the pipe, so it is not parsed."""
+        begun = _RESULT.match(body)
+        key = begun[1].decode() if begun is not None else ""
+        if self._in_flight.get(key, {}).get("method") in (None, "initialize"):
+            return False
+        del self._in_flight[key]
+        self._once.pop(key, None)
+        return True
 
     def _question(self, raw: bytes, message: Message) -> bytes:
         """Passes on a request of the daemon, under the id that the client sees."""

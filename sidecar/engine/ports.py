@@ -272,9 +272,13 @@ class Lexical(Protocol):
         """Returns the terms and definitions of a file for `write_segment`. Needs no database."""
 
     def write_segment(
-        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], FileTerms]]
+        self,
+        connection: sqlite3.Connection,
+        entries: Sequence[tuple[int, Sequence[int], FileTerms]],
+        pause: Callable[[], object] = ...,
     ) -> None:
-        """Writes a segment with these files. Each entry is (file id, chunk ids, terms)."""
+        """Writes a segment with these files. Each entry is (file id, chunk ids, terms). `pause` is called between parts
+        of the work."""
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
         """Removes these files; their terms disappear with the next merge."""
@@ -283,11 +287,12 @@ class Lexical(Protocol):
         self,
         connection: sqlite3.Connection,
         *,
+        alive: int | None = None,
         force: bool = False,
         at_end: bool = False,
         pause: Callable[[], object] = ...,
     ) -> None:
-        """Merges the segments that are due, or all of them with `force`.
+        """Merges the segments that are due, or all of them with `force`. `alive`: the number of chunks, if known.
 
         `at_end`: no more segments follow in this run, so small ones are merged as well. `pause` is called between parts
         of the work.

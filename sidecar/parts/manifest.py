@@ -132,6 +132,8 @@ class Manifest:
         self.connection = connect(path)
         self.connection.execute(f"PRAGMA wal_autocheckpoint={_LONGEST_JOURNAL}")
         self._commits = 0
+        self._counted: int | None = None
+        self._added = 0
         self._look_up_lock = make_lock(Rank.MANIFEST_LOOK_UP)
         with closed_on_error(self.connection):
             self._look_ups = connect(path, readonly=True)
@@ -159,10 +161,14 @@ class Manifest:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Runs the block as one transaction, which also raises the revision: readers see all of it or nothing."""
-        with self.lock, translated(self.path), all_or_nothing(self.connection):
-            yield self.connection
-            self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
+        with self.lock, translated(self.path):
+            self._added = 0
+            with all_or_nothing(self.connection):
+                yield self.connection
+                self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
             self._commits += 1
+            if self._counted is not None:
+                self._counted += self._added
 
     @property
     def journal_is_long(self) -> bool:
@@ -206,6 +212,19 @@ class Manifest:
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(facts.items()))
 
     # ------------------------------------------------------------ what is known
+
+    def count_chunks(self) -> int:
+        """Returns the number of chunks. They are counted once, and then the changes of this object are added."""
+        with self.lock, translated(self.path):
+            added = self._added if self.connection.in_transaction else 0
+            if self._counted is None:
+                (count,) = self.connection.execute("SELECT count(*) FROM chunks").fetchone()
+                self._counted = int(count) - added
+            return self._counted + added
+
+    def forget_count(self) -> None:
+        """To be called by whoever writes rows of `chunks` without this object's methods."""
+        self._counted = None
 
     def known_files(self) -> dict[str, KnownFile]:
         """Returns all indexed files by path."""
@@ -435,6 +454,7 @@ class Manifest:
             r[0] for r in self.connection.execute("SELECT slot FROM chunks WHERE file_id = ? ORDER BY slot", (file_id,))
         ]
         self.connection.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
+        self._added -= len(slots)
         self.connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
         return slots
 
@@ -488,6 +508,7 @@ class Manifest:
             "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)"
         ).fetchone()
         ids = list(range(last + 1, last + 1 + len(new.chunks)))
+        self._added += len(ids)
         self.connection.executemany(
             "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [

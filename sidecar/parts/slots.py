@@ -65,9 +65,7 @@ class Slots:
 
     def count_chunks(self) -> int:
         """Returns the number of chunks, with or without a vector."""
-        with self._manifest.lock, translated(self._manifest.path):
-            (count,) = self._manifest.connection.execute("SELECT count(*) FROM chunks").fetchone()
-        return int(count)
+        return self._manifest.count_chunks()
 
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
         """Marks slots as no longer pending, except those whose chunk or path has got another vector since

@@ -185,13 +185,13 @@ def definition_text(kind: str, name: str, container: str | None) -> str:
     return f"{shown.line(kind)} {whole if _PLAIN_NAME.fullmatch(whole) else shown.quoted(whole)}"
 
 
-def fenced(content: str, first: int) -> Iterator[str]:
-    """Yields the lines of a file's content that are not blank behind their numbers, between two fences that are longer
+def fenced(content: str, first: int) -> list[str]:
+    """Returns the lines of a file's content that are not blank behind their numbers, between two fences that are longer
     than any in it."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", content)), default=0)) if "`" in content else "```"
-    yield fence
-    yield from shown.numbered(content, first)
-    yield fence
+    fence = "```"
+    if fence in content:
+        fence = "`" * (1 + max(map(len, re.findall("`{3,}", content))))
+    return [fence, *shown.numbered(content, first), fence]
 
 
 def notice_of(answer: SearchAnswer) -> str | None:

@@ -195,6 +195,33 @@ def test_a_call_of_a_tool_that_nobody_knows_is_not_repeated() -> None:
     assert [body(frame)["id"] for frame in replay.lost()] == [2, 3]
 
 
+def test_a_result_of_a_call_is_passed_on_without_being_parsed_and_ends_the_call(monkeypatch: Any) -> None:
+    replay = agent()
+    said(replay, call(2, "search_code"))
+    said(replay, call(3, "search_code"))
+    parsed: list[bytes] = []
+    loads = json.loads
+
+    def noted(text: bytes) -> Any:
+        parsed.append(text)
+        return loads(text)
+
+    monkeypatch.setattr("sidecar.daemon.replay.json.loads", noted)
+    for line in (b'{"jsonrpc":"2.0","id":2,"result":{"content":[]}}\n', b'{"jsonrpc":"2.0","id":3,"error":{}}\n'):
+        assert replay.from_daemon(line, line) == line
+    assert [text for text in parsed if b"result" in text] == []
+    assert replay.lost() == []
+
+
+@pytest.mark.parametrize("known", [b"9", b'"2"', b"-2", b"2e0", b"null"])
+def test_a_result_that_answers_no_call_is_passed_on_and_ends_none(known: bytes) -> None:
+    replay = agent()
+    said(replay, call(2, "search_code"))
+    line = b'{"jsonrpc":"2.0","id":' + known + b',"result":{}}\n'
+    assert replay.from_daemon(line, line) == line
+    assert [message["id"] for message in opening_of(replay) if "id" in message] == [REPLAY, 2]
+
+
 def test_a_shutdown_needs_no_daemon() -> None:
     replay = lsp()
     said(replay, {"id": 9, "method": "shutdown"})

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from sidecar.engine.concurrency.right_of_way import RightOfWay
+from sidecar.engine.concurrency.right_of_way import QUESTIONS, RightOfWay
+from sidecar.engine.ingest import indexer
 from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled
 from sidecar.parts.coverage import put_awaited
+from sidecar.parts.embed.cache import EmbeddingCacheFile
 from tests.engine.projects import Project, find, index
 from tests.engine.test_workspace_opening import SlowWatcher
 from tests.patience import PATIENCE_S, until
@@ -133,6 +136,28 @@ def test_a_question_takes_no_lock_that_the_writer_of_the_index_holds_while_it_pa
     with ThreadPoolExecutor(1) as asking, writer.manifest.transaction():
         for question in ("expire", "wait for the call", "where is the query string parsed"):
             assert asking.submit(find, workspace, question).result(PATIENCE_S)
+
+
+def test_every_part_of_a_batch_that_is_embedded_or_written_gives_way_first(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.prepares_here = True
+    for number in range(30):
+        project.write(f"src/more_{number}.py", f"def more_{number}():\n    return {number}\n")
+    monkeypatch.setattr(indexer, "_EMBED_BATCH", 4)
+    done: list[str] = []
+    monkeypatch.setattr(QUESTIONS, "give_way", lambda: done.append("pause"))
+    add = EmbeddingCacheFile.add
+
+    def noted(*given: Any) -> list[int]:
+        done.append("embed")
+        return add(*given)
+
+    monkeypatch.setattr(EmbeddingCacheFile, "add", noted)
+    index(project.open())
+    parts = [number for number, what in enumerate(done) if what == "embed"]
+    assert len(parts) > 5
+    assert all(done[number - 1] == "pause" for number in parts)
 
 
 @pytest.mark.process

@@ -11,9 +11,10 @@ import pytest
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.search.query import understand
 from sidecar.engine.search.rank import fingerprint as fingerprint_module
+from sidecar.engine.search.rank import paths as paths_module
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.index_columns import RowTable
-from sidecar.engine.search.rank.paths import PathTable, path_facts
+from sidecar.engine.search.rank.paths import PathFacts, PathTable, path_facts
 from sidecar.engine.search.rank.scorer import WeightedSum, choose, learned
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import ConfigInvalid
@@ -138,6 +139,29 @@ def test_settings_and_text_are_no_code_unless_they_are_most_of_the_workspace() -
     assert PathTable(paths, languages, np.ones(3, bool)).prose.tolist() == [0, 1, 1]
     roles = [f"roles/{n}.yml" for n in range(9)]
     assert not PathTable(["a.py", *roles], ["python", *["yaml"] * 9], np.ones(10, bool)).prose.any()
+
+
+def test_a_table_of_paths_continues_that_of_another_revision_without_judging_what_that_one_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = ["a.py", "tests/b.py", "docs/c.rst", "d.yml"]
+    former = PathTable(old, ["python", "python", "rst", "yaml"], np.ones(4, bool))
+    former.look_at(np.arange(4, dtype=np.int32))
+    now, languages = ["a.py", "docs/c.rst", "d.yml", "examples/e.md"], ["python", "rst", "yaml", "markdown"]
+    judged: list[str] = []
+
+    def judge(path: str) -> PathFacts:
+        judged.append(path)
+        return path_facts(path)
+
+    monkeypatch.setattr(paths_module, "path_facts", judge)
+    table = PathTable(now, languages, np.ones(4, bool), former, [(0, 0, 1), (1, 2, 2)])
+    anew = PathTable(now, languages, np.ones(4, bool))
+    for one in (table, anew):
+        one.look_at(np.arange(4, dtype=np.int32))
+    assert judged == ["examples/e.md", *now]
+    for name in ("facts", "stems", "barrels", "prose"):
+        assert getattr(table, name).tolist() == getattr(anew, name).tolist()
 
 
 def test_rows_are_found_by_id_whether_ids_are_dense_or_scattered() -> None:

@@ -80,6 +80,7 @@ def test_a_snapshot_from_the_former_one_equals_one_from_nothing(tmp_path: Path, 
             nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
             with index.snapshot() as snapshot, nothing_known.open() as fresh:
                 assert_same(snapshot, fresh)
+                assert index.manifest.count_chunks() == len(fresh.chunk_ids)
             nothing_known.close()
 
 
@@ -134,6 +135,54 @@ def test_columns_of_a_revision_with_only_new_files_continue_those_of_the_one_bef
                 assert_same(snapshot, fresh)
             assert [columns.chunks.rows(np.array([10**6])).tolist() for columns in former] == [[-1], [-1]]
         nothing_known.close()
+
+
+def test_columns_of_a_revision_with_changed_and_removed_files_are_moved_and_not_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(4)
+    texts = {f"a/{number}.{'md' if number % 4 == 1 else 'py'}": text_of(chance) + "x = 1\n" for number in range(30)}
+    with small_index(tmp_path, texts) as index:
+        index.put({"a/1.py": "", "a/5.md": "# words\n"})
+        with index.snapshot() as snapshot:
+            former = [columns_of(snapshot, collection) for collection in (0, 1)]
+        steps: list[dict[str, str]] = [
+            {"a/0.py": "y = 1\n"},
+            {"a/12.py": "z = 1\n", "a/13.md": "# more\n"},
+            {},
+            {"b.py": ""},
+        ]
+        for put in steps:
+            index.put(put) if put else index.remove("a/20.py", "a/21.md")
+            nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+            with nothing_known.open() as fresh:
+                for collection in (0, 1):
+                    columns_of(fresh, collection)
+                with monkeypatch.context() as patched, index.snapshot() as snapshot:
+                    patched.setattr(index_columns, "_made_anew", None)
+                    assert_same(snapshot, fresh)
+            nothing_known.close()
+        assert [columns.chunks.rows(columns.chunk_ids).max() for columns in former] == [
+            np.flatnonzero(columns.in_collection)[-1] for columns in former
+        ]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(1, 700), st.sampled_from([0.002, 0.05, 0.5]), st.sampled_from([1, 3]), st.integers(0, 2**32))
+def test_rows_are_found_in_a_table_that_was_moved(size: int, share: float, apart: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    known = np.cumsum(chance.integers(1, apart + 1, size)).astype(np.int64)
+    ids = known[chance.random(size) >= share]
+    ours = np.flatnonzero(chance.random(size) < 0.6).astype(np.int32)
+    shared = aligned(ids, known)
+    moved = RowTable(known[ours], ours).moved(known, shared or [])
+    if moved is None:
+        assert not shared or len(ids) < size
+        return
+    mine = set(known[ours].tolist())
+    rows = {one: row for row, one in enumerate(ids.tolist()) if one in mine}
+    asked = np.arange(-2, int(known[-1]) + 3)
+    assert moved.rows(asked).tolist() == [rows.get(one, -1) for one in asked.tolist()]
 
 
 def test_missing_vectors_are_filled_in_without_changing_what_a_former_snapshot_sees(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from sidecar.parts.lexical.postings import (
     read_bodies,
     read_lengths,
     read_postings,
+    write_segment,
 )
 from tests.examples import examples
 from tests.parts.lexical_tables import STEMS, alive_content, of_place, prepare, remove, segments, write
@@ -132,6 +133,14 @@ def test_a_long_merge_pauses_between_its_parts(connection: sqlite3.Connection) -
     assert merge_segments(connection, force=True, pause=lambda: pauses.append(1)) == 2
     assert len(pauses) >= 2 * (len(words) // 2048)
     assert len(chunks_with(connection, words[0])) == 2
+
+
+def test_writing_a_large_segment_pauses_between_its_parts(connection: sqlite3.Connection) -> None:
+    text = " ".join(f"word{chr(97 + i // 676)}{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}" for i in range(5000))
+    pauses: list[int] = []
+    parsed = ParsedFile("python", "lines", (Chunk(1, 1, text, "code"),), ())
+    write_segment(connection, [(1, [1], analyse("a.py", parsed))], lambda: pauses.append(1))
+    assert len(pauses) > 5000 // 2048
 
 
 def test_many_short_blobs_of_all_widths_are_decoded_as_each_alone() -> None:

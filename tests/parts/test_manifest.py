@@ -226,6 +226,21 @@ def test_a_transaction_that_fails_leaves_nothing(manifest: Manifest, slots: Slot
     assert not manifest.connection.in_transaction
 
 
+def test_chunks_are_counted_once_and_again_after_a_transaction_that_failed(manifest: Manifest) -> None:
+    asked: list[str] = []
+    put(manifest, "a.py", [1, 2])
+    assert manifest.count_chunks() == 2
+    manifest.connection.set_trace_callback(asked.append)
+    put(manifest, "b.py", [1, 2, 3])
+    put(manifest, "a.py", [1])
+    assert manifest.count_chunks() == 4
+    assert not any("count(" in one for one in asked)
+    with pytest.raises(ZeroDivisionError), manifest.transaction():
+        manifest.forget(["b.py"])
+        raise ZeroDivisionError
+    assert manifest.count_chunks() == 4
+
+
 def test_a_database_error_inside_leaves_nothing_either_and_is_raised(manifest: Manifest) -> None:
     before = everything(manifest)
     with pytest.raises(IndexCorrupt), manifest.transaction() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -54,6 +55,27 @@ def test_a_hit_is_its_place_then_its_definition_then_its_numbered_lines_between_
 def test_blank_lines_are_left_out_and_the_numbers_and_the_indentation_of_the_others_stay() -> None:
     text = hit("a.py", 9, "if x:\n\n    y()\n \t\n\n\tz()\n").as_text()
     assert text == "a.py:9-15\n```\n9 if x:\n11     y()\n14 \tz()\n```"
+
+
+def test_a_long_content_costs_no_call_per_line() -> None:
+    long, begun = hit("a.py", 1, "x = `1`\n" * 10_000), [0]
+
+    def note(_frame: object, event: str, _what: object) -> None:
+        begun[0] += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        text = long.as_text()
+    finally:
+        sys.setprofile(before)
+    assert text.count("\n") == 10_002
+    assert begun[0] < 100
+
+
+def test_a_fence_is_longer_than_any_row_of_backquotes_in_the_content() -> None:
+    for row, fence in ((0, 3), (2, 3), (3, 4), (100_000, 100_001)):
+        assert fenced("a\n" + "`" * row, 1)[0] == "`" * fence
 
 
 def test_neither_a_path_nor_the_number_of_results_begins_like_a_line_of_a_file() -> None:

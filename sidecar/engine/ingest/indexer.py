@@ -283,9 +283,9 @@ class Indexer:
             began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings(), asked))
         )
 
-    def _write_new(self, batch: _Batch) -> _Batch:
+    def _write_new(self, batch: _Batch, pause: Callable[[], object] = lambda: None) -> _Batch:
         """Writes what can be written without embedding: new files, removals, files left out, and failures. Files that
-        are already indexed are held back until they have their vectors."""
+        are already indexed are held back until they have their vectors. For `pause` see `write_segment`."""
         with self._manifest.transaction():
             overtaken = frozenset(p for o in batch.outcomes if self._is_overtaken(p := path_of(o), batch))
             current = [o for o in batch.outcomes if path_of(o) not in overtaken]
@@ -293,14 +293,15 @@ class Indexer:
             held = [o for o in prepared if o.new.path in batch.known]
             for outcome in current:
                 self._write_plain(outcome)
-            written = self._write_files([o for o in prepared if o.new.path not in batch.known])
+            written = self._write_files([o for o in prepared if o.new.path not in batch.known], pause)
         self._on_commit()
         return _Batch(batch.outcomes, batch.known, batch.began, written, held, overtaken=overtaken)
 
     def _write_and_merge(self, batch: _Batch) -> _Batch:
         """The writing stage. It also merges segments, so that merging overlaps with the other stages."""
         QUESTIONS.give_way()
-        written = self._write_new(batch)
+        # No question needs this transaction's lock.
+        written = self._write_new(batch, QUESTIONS.give_way)
         QUESTIONS.give_way()
         self._merge()
         return written
@@ -308,7 +309,8 @@ class Indexer:
     def _merge(self, *, at_end: bool = False) -> None:
         with self._manifest.transaction() as connection:
             # No question needs this transaction's lock, so none waits for a merge that waits for it.
-            self._lexical.merge_segments(connection, at_end=at_end, pause=QUESTIONS.give_way)
+            alive = self._manifest.count_chunks()
+            self._lexical.merge_segments(connection, alive=alive, at_end=at_end, pause=QUESTIONS.give_way)
 
     def merge_at_rest(self, stop: Callable[[], bool]) -> None:
         """Merges segments until few are left or `stop` returns True, in transactions of about a tenth of a second. The
@@ -344,7 +346,7 @@ class Indexer:
             self._forgotten.add([path_of(outcome)])
         self._lexical.forget_files(manifest.connection, gone)
 
-    def _write_files(self, prepared: Sequence[Prepared]) -> list[_Written]:
+    def _write_files(self, prepared: Sequence[Prepared], pause: Callable[[], object] = lambda: None) -> list[_Written]:
         """Writes rows, slots and one lexical segment, with the vectors that are already in the embedding cache. Must be
         called inside a transaction."""
         wanted = [h for p in prepared for h in (p.new.path_hash, *p.new.body_hashes)]
@@ -353,6 +355,7 @@ class Indexer:
         entries = []
         replaced: list[int] = []
         for p in prepared:
+            pause()
             vectors = [kept.get(h, 0) for h in p.new.body_hashes]
             file_id, chunk_ids, old = self._manifest.put_file(p.new, vectors, kept.get(p.new.path_hash, 0))
             entries.append((file_id, chunk_ids, p.terms))
@@ -361,7 +364,7 @@ class Indexer:
                 replaced.append(old)
         self._lexical.forget_files(self._manifest.connection, replaced)
         if entries:
-            self._lexical.write_segment(self._manifest.connection, entries)
+            self._lexical.write_segment(self._manifest.connection, entries, pause)
         return written
 
     def _embed(self, batch: _Batch, steps: _Steps) -> _Batch:
@@ -401,6 +404,8 @@ class Indexer:
             made.update(self._team.take(self._kept, {h: text for h, text in texts.items() if h not in made}))
             missing = [(place, h) for place, h in enumerate(texts) if h not in made]
             for part in _parts(missing, self._embed_batch):
+                # No question needs this lock either.
+                QUESTIONS.give_way()
                 some = [h for _, h in part]
                 vectors = self._embedder().embed_documents([texts[h] for h in some])
                 self._team.give([texts[h] for h in some], vectors)

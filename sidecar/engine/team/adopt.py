@@ -260,6 +260,7 @@ class _Adoption:
                 [("files", len(taken)), ("chunks", len(self._chunks.kinds))],
             )
             self._manifest.set_meta(next_slot=len(self._chunks.kinds) + 1)
+            self._manifest.forget_count()
 
     def _write_definitions(
         self, connection: sqlite3.Connection, piece: HeldFile, taken: np.typing.NDArray[np.bool_]

@@ -29,9 +29,15 @@ class LexicalIndex:
         """See `analyse.analyse`."""
         return analyse(path, parsed)
 
-    def write_segment(self, connection: sqlite3.Connection, entries: Sequence[postings.Entry]) -> None:
-        """Adds one segment with these files, and their definitions. Ids must be new."""
-        postings.write_segment(connection, entries)
+    def write_segment(
+        self,
+        connection: sqlite3.Connection,
+        entries: Sequence[postings.Entry],
+        pause: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Adds one segment with these files, and their definitions. Ids must be new. `pause` is called between parts of
+        the work."""
+        postings.write_segment(connection, entries, pause)
         definitions.write_definitions(connection, entries)
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
@@ -42,12 +48,13 @@ class LexicalIndex:
         self,
         connection: sqlite3.Connection,
         *,
+        alive: int | None = None,
         force: bool = False,
         at_end: bool = False,
         pause: Callable[[], object] = lambda: None,
     ) -> None:
         """See `postings.merge_segments`."""
-        postings.merge_segments(connection, force=force, at_end=at_end, pause=pause)
+        postings.merge_segments(connection, alive=alive, force=force, at_end=at_end, pause=pause)
 
     def merge_at_rest(self) -> RestMerge:
         """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""

@@ -187,8 +187,11 @@ def create_tables(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
 
 
-def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """Adds one segment with these files, except those without chunks. Ids must be new."""
+def write_segment(
+    connection: sqlite3.Connection, entries: Sequence[Entry], pause: Callable[[], object] = lambda: None
+) -> None:
+    """Adds one segment with these files, except those without chunks. Ids must be new. `pause` is called between parts
+    of the work."""
     entries = [entry for entry in entries if len(entry[1])]
     if not entries:
         return
@@ -206,13 +209,14 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
         np.array([e[0] for e in entries], np.int64),
         np.stack([e[2].field_lengths for e in entries]),
     )
+    pause()
     flats = [_join(parts) for parts in columns]
     segment = next_segment(connection)
     insert_segment(connection, segment, sum(len(flat.keys) for flat in flats), lengths)
     bodies, names, fields = (_by_term(flat, len(terms)) for flat in flats)
     sorted_terms = ((term, terms[term]) for term in sorted(terms))
     rows = ((term, bodies[number], names[number], fields[number]) for term, number in sorted_terms)
-    insert_rows(connection, segment, _not_empty(rows))
+    insert_rows(connection, segment, _pausing(_not_empty(rows), pause))
 
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
@@ -277,6 +281,7 @@ def newest_lengths(connection: sqlite3.Connection) -> Iterator[Lengths]:
 def merge_segments(
     connection: sqlite3.Connection,
     *,
+    alive: int | None = None,
     force: bool = False,
     at_end: bool = False,
     budget: int = MERGE_BUDGET,
@@ -289,10 +294,11 @@ def merge_segments(
     index is dead. Then all of it is rewritten, which takes less time than the changes that caused this. `pause` is
     called between parts of the work, which take some ten milliseconds each.
 
-    An id is alive if it is in the table `files` or `chunks` of the same transaction.
+    An id is alive if it is in the table `files` or `chunks` of the same transaction. `alive` is the number of such
+    chunks, if the caller knows it; otherwise they are counted.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
-    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection) else _due(sizes, budget)
+    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else _due(sizes, budget)
     if at_end and not chosen:
         chosen = _small(sizes)
     if not chosen:
@@ -531,10 +537,11 @@ def _small(sizes: Sequence[tuple[int, int]]) -> list[int]:
     return [segment for segment, _ in group[:within]] if within > FEW_SEGMENTS else []
 
 
-def _mostly_dead(connection: sqlite3.Connection) -> bool:
+def _mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:
     """Whether more than half of the chunks in the index are dead, and more than a few."""
     (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
-    (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    if alive is None:
+        (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
     return bool(indexed - alive > max(indexed // 2, _FEW_CHUNKS))
 
 

@@ -68,15 +68,28 @@ def whole(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_utf8(value: object) -> bool:
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return False
-        return True
-    if isinstance(value, dict):
-        return all(map(_is_utf8, value)) and all(map(_is_utf8, value.values()))
-    return not isinstance(value, list | tuple) or all(map(_is_utf8, value))
+    """Whether no text in the value has a lone surrogate. Without recursion, because an answer has hundreds of texts,
+    most of which are ASCII."""
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            if not (part.isascii() or _encodes(part)):
+                return False
+        elif isinstance(part, dict):
+            left += part
+            left += part.values()
+        elif isinstance(part, list | tuple):
+            left += part
+    return True
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _not_without_id(line: bytes) -> JSONRPCError | None:

@@ -3,11 +3,12 @@ take a few bytes per chunk, and have no text and no vectors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ FIELD_CURVES = (
 )
 """One curve for each `Field`. In short fields (path, stem, directories) only the first occurrence of a term matters
 much, so k1 is small."""
+
+Range: TypeAlias = tuple[int, int, int]
+"""Rows that two revisions share: (first in the one, first in the other, length)."""
 
 _MOST_STRETCHES = 100
 _DENSE = 16
@@ -69,6 +73,30 @@ class RowTable:
         longer.table[: len(self.table)] = self.table
         _put_in(longer.table, ids - self.before, rows)
         return longer
+
+    def moved(self, known: Ids, shared: Sequence[Range]) -> RowTable | None:
+        """Returns a table of those ids whose rows are in these ranges of `known`, the ids of all rows, with the rows
+        that they have now. None if there is no table, or if it would be mostly empty."""
+        if self.table is None or not shared:
+            return None
+        moved = copy(self)
+        moved.table = np.full_like(self.table, -1)
+        for begin, other, count in shared:
+            first = max(int(known[other]) - self.before, 0)
+            end = min(int(known[other + count - 1]) - self.before + 1, len(self.table) - 1)
+            cells = slice(first, max(first, end))
+            there = self.table[cells]
+            np.add(there, begin - other, out=moved.table[cells], where=there >= 0)
+        return moved if len(moved.table) <= _DENSE * sum(count for *_, count in shared) else None
+
+    def renamed(self, rows: Rows) -> RowTable | None:
+        """Returns a table in which each row is replaced by the entry of `rows` at its place, whose last entry must be
+        -1. None if there is no table."""
+        if self.table is None:
+            return None
+        renamed = copy(self)
+        renamed.table = rows[self.table]
+        return renamed
 
     def rows(self, ids: Ids) -> Rows:
         """Returns the row of each id, shape [n]; -1 for unknown ids."""
@@ -116,6 +144,10 @@ class ChunkNorms:
         """Returns the norms of these chunk rows, shape [n]."""
         return length_norms(self._lengths[rows], self._average, CHUNK_CURVE)
 
+    def terms(self, rows: Rows) -> float:
+        """Returns how many terms these chunk rows have."""
+        return _sum(self._lengths[rows])
+
     def least(self, starts: NDArray[np.int64]) -> Floats:
         """Returns the smallest norm in each run of rows, given the first row of each. A norm grows with the length."""
         return length_norms(np.minimum.reduceat(self._lengths, starts), self._average, CHUNK_CURVE)
@@ -128,8 +160,8 @@ class IndexColumns:
     The norms are BM25 length norms (`length_norms`) of shape [chunks] and [files], and of [files, FIELDS] for
     `field_norms`; those of the other collection's rows are meaningless and never used. `chunks` and `files` map ids to
     rows, and `holders` maps a chunk's id to its file's row; ids of the other collection are unknown to them.
-    `body_lengths` are the numbers of terms per file. `chunk_ids` are those of the snapshot, and `terms` is how many
-    terms all chunks of the collection have.
+    `body_lengths` are the numbers of terms per file. `chunk_ids` and `file_ids` are those of the snapshot, and
+    `terms` is how many terms all chunks of the collection have.
 
     The chunks of one file are consecutive rows, because their ids are assigned together. Each such run is a group:
     `group_start` is its first row, `group_length` its length, `group_file` its file's row. `group_of` is the group's
@@ -152,6 +184,7 @@ class IndexColumns:
     group_of: Rows
     body_lengths: Floats
     chunk_ids: Ids
+    file_ids: Ids
     terms: float
 
     @cached_property
@@ -207,8 +240,9 @@ def _make(snapshot: SearchedSnapshot, collection: int, former: IndexColumns | No
     bodies, fields = lengths.bodies, lengths.fields
     file_flags = np.asarray(snapshot.file_collection == collection)
     parts = None
-    if former is not None and continues(snapshot.chunk_ids, former.chunk_ids):
-        parts = _continued(former, snapshot, bodies, file_flags)
+    if former is not None:
+        ends_with_new = continues(snapshot.chunk_ids, former.chunk_ids)
+        parts = (_continued if ends_with_new else _without_some)(former, snapshot, bodies, file_flags)
     parts = parts or _made_anew(snapshot, bodies, file_flags)
     file_lengths, starts = parts.file_lengths, parts.starts
     group_file = snapshot.chunk_file[starts]
@@ -235,6 +269,7 @@ def _make(snapshot: SearchedSnapshot, collection: int, former: IndexColumns | No
         group_of=group_of,
         body_lengths=file_lengths,
         chunk_ids=snapshot.chunk_ids,
+        file_ids=snapshot.file_ids,
         terms=parts.terms,
     )
 
@@ -276,6 +311,53 @@ def _continued(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floats,
             [former.body_lengths, _by_file(holders - np.int32(files), bodies[known:], len(file_flags) - files)]
         ),
     )
+
+
+def _without_some(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) -> _Parts | None:
+    """Makes the columns from those of a former revision, of which this one lacks a few files, and has others behind
+    them. None if that is impossible. The arrays with an entry for each chunk are moved as ranges."""
+    chunks, files = aligned(snapshot.chunk_ids, former.chunk_ids), aligned(snapshot.file_ids, former.file_ids)
+    if not chunks or not files or not (_in_a_row(chunks) and _in_a_row(files)):
+        return None
+    stay, files_stay = (sum(count for *_, count in shared) for shared in (chunks, files))
+    holders = snapshot.chunk_file[stay:]
+    if len(holders) and int(holders.min()) < files_stay:
+        return None
+    rows_of_files = np.full(len(former.group_of) + 1, -1, np.int32)
+    gone = np.ones(len(former.chunk_ids), bool)
+    starts, lengths = [], []
+    for begin, other, count in files:
+        rows_of_files[other : other + count] = np.arange(begin, begin + count, dtype=np.int32)
+        lengths.append(former.body_lengths[other : other + count])
+    for begin, other, count in chunks:
+        gone[other : other + count] = False
+        first, end = np.searchsorted(former.group_start, [other, other + count])
+        starts.append(former.group_start[first:end] + (begin - other))
+    flags = file_flags[holders]
+    rows = (np.flatnonzero(flags) + stay).astype(np.int32)
+    ids = snapshot.chunk_ids[rows]
+    moved, held = former.chunks.moved(former.chunk_ids, chunks), former.holders.renamed(rows_of_files)
+    moved = moved and moved.continued(ids, rows)
+    held = held and held.continued(ids, snapshot.chunk_file[rows])
+    if moved is None or held is None:
+        return None
+    lost = former.chunk_norms.terms(np.flatnonzero(gone & former.in_collection).astype(np.int32))
+    return _Parts(
+        chunks=moved,
+        holders=held,
+        in_collection=np.concatenate([former.in_collection[~gone], flags]),
+        terms=former.terms - lost + _sum(bodies[stay:][flags]),
+        starts=np.concatenate([*starts, _starts(holders) + stay]),
+        file_lengths=np.concatenate(
+            [*lengths, _by_file(holders - np.int32(files_stay), bodies[stay:], len(file_flags) - files_stay)]
+        ),
+    )
+
+
+def _in_a_row(shared: Sequence[Range]) -> bool:
+    """Whether these ranges are all of the first rows of the later revision: what it has besides them follows them."""
+    ends = [0, *(begin + count for begin, _, count in shared)]
+    return all(begin == end for (begin, *_), end in zip(shared, ends, strict=False))
 
 
 def continues(ids: Ids, known: Ids) -> bool:
@@ -383,10 +465,10 @@ def _take_newest(found: _Lengths, snapshot: SearchedSnapshot) -> None:
         found.take(table(found.chunk_ids), table(found.file_ids), lengths)
 
 
-def aligned(ids: Ids, known: Ids) -> list[tuple[int, int, int]] | None:
+def aligned(ids: Ids, known: Ids) -> list[Range] | None:
     """Returns the ranges that two ascending lists of ids share: (first in `ids`, first in `known`, length). None if
     there are too many."""
-    found: list[tuple[int, int, int]] = []
+    found: list[Range] = []
     at = other = 0
     while at < len(ids) and other < len(known):
         if len(found) >= _MOST_STRETCHES:

@@ -117,16 +117,36 @@ class PathTable:
     the files of the code collection.
     """
 
-    def __init__(self, paths: Sequence[str], languages: Sequence[str], in_code: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        languages: Sequence[str],
+        in_code: NDArray[np.bool_],
+        known: PathTable | None = None,
+        shared: Sequence[tuple[int, int, int]] = (),
+    ) -> None:
+        """`shared` are the ranges of rows that `known`, the table of another revision, has too: (first here, first
+        there, length)."""
         self._paths = paths
         self._lock = make_lock(Rank.PATH_TABLE)
         self._known = np.zeros(len(paths), bool)
         self.facts = np.zeros((len(paths), len(PathFacts._fields)), np.float32)
         self.stems = np.zeros(len(paths), np.uint32)
         self.barrels = np.zeros(len(paths), np.float32)
-        self.prose = np.fromiter(map(_PROSE.__contains__, languages), np.float32, len(paths))
-        if in_code.any() and self.prose[in_code].mean() > _MOSTLY:
-            self.prose[:] = 0
+        self._in_prose = np.full(len(paths), -1, np.float32)
+        if known is not None:
+            self._take_over(known, shared)
+        new = np.flatnonzero(self._in_prose < 0)
+        self._in_prose[new] = np.fromiter((languages[row] in _PROSE for row in new.tolist()), np.float32, len(new))
+        mostly = bool(in_code.any()) and self._in_prose[in_code].mean() > _MOSTLY
+        self.prose = np.zeros_like(self._in_prose) if mostly else self._in_prose
+
+    def _take_over(self, known: PathTable, shared: Sequence[tuple[int, int, int]]) -> None:
+        with known._lock:
+            for begin, other, count in shared:
+                here, there = slice(begin, begin + count), slice(other, other + count)
+                for name in ("_known", "facts", "stems", "barrels", "_in_prose"):
+                    getattr(self, name)[here] = getattr(known, name)[there]
 
     def look_at(self, files: NDArray[np.int32]) -> None:
         """Fills in the rows of these files, unless they are filled in already."""

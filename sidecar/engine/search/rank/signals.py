@@ -15,12 +15,13 @@ from sidecar.engine.search.query import Query
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups, relative
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
 from sidecar.engine.search.rank.definitions import DefinitionScores
-from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.rank.index_columns import IndexColumns, aligned
 from sidecar.engine.search.rank.mentions import Mentions, mentions_of
 from sidecar.engine.search.rank.paths import PathFacts, PathTable, name_under_test
 from sidecar.engine.search.rank.strongest import strongest
 from sidecar.engine.search.rank.word_scores import FileWords, WordScores
 from sidecar.engine.search.source import Rows, SearchedSnapshot
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -43,6 +44,14 @@ class _PathsOf:
 
     def __getitem__(self, place: int) -> str:
         return self.paths[int(self.files[place])]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Paths:
+    """The table of paths of a revision with these files."""
+
+    file_ids: Ids
+    table: PathTable
 
 
 @dataclass(frozen=True)
@@ -153,10 +162,14 @@ class Signals:
         """The facts of paths, with the candidates' rows filled in."""
         snapshot = self.snapshot
 
-        def make() -> PathTable:
-            return PathTable(snapshot.paths, snapshot.languages, snapshot.file_collection != _DOCUMENTATION)
+        def make(known: _Paths | None) -> _Paths:
+            shared = None if known is None else aligned(snapshot.file_ids, known.file_ids)
+            former = known.table if known is not None and shared is not None else None
+            in_code = snapshot.file_collection != _DOCUMENTATION
+            table = PathTable(snapshot.paths, snapshot.languages, in_code, former, shared or ())
+            return _Paths(snapshot.file_ids, table)
 
-        table = snapshot.memo.get(PathTable, make)
+        table = snapshot.memo.carried(_Paths, make).table
         table.look_at(self.files)
         return table
 
