@@ -144,7 +144,7 @@ class Watcher:
         poll_seconds = self._times.poll_seconds
         self._names_lost = False
         """Whether a name that is not valid Unicode has changed, and the folders are not watched again yet."""
-        # It ends by itself: each such name makes the whole tree be compared.
+        # Each such name makes the watcher compare the whole tree, so the next one waits until this pause has ended.
         self._after_names = _Pause(min(_RULES_S, poll_seconds), poll_seconds, _CALM_S)
         self._after_refusals = _Pause(poll_seconds, max(poll_seconds, _LONGEST_REFUSED_S))
 

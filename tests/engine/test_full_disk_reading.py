@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from sidecar.errors import DiskFull
 from sidecar.model.terms import never_cancelled
+from sidecar.parts.lease import Lease
 from tests.engine.projects import Project, find, image, index
 
 pytestmark = pytest.mark.process
@@ -109,6 +111,28 @@ def test_what_a_killed_process_has_left_on_a_full_disk_is_searched_too(project: 
     make_room(small_disk)
     assert find(workspace, "expire cookies") == expected
     assert FULL not in workspace.status().warning
+
+
+def test_who_read_beside_a_writer_on_a_full_disk_sees_what_is_written_once_there_is_room(
+    project: Project, small_disk: Path
+) -> None:
+    project.home = small_disk
+    index(project.open())
+    project.close()
+    (lock,) = small_disk.rglob("lock")
+    writers = Lease(lock.parent)
+    writers.acquire()
+    with contextlib.closing(sqlite3.connect(small_disk / "vectors" / "vectors.sqlite")) as others:
+        # Another index has the shared vectors open, so they are opened as always.
+        others.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        fill(small_disk)
+        reader = project.open()
+        assert find(reader, "expire cookies")
+        writers.release()
+        make_room(small_disk)
+        project.write("src/fresh.py", "def unpack_zebra_crate():\n    return 1\n")
+        index(project.open())
+        assert "src/fresh.py" in find(reader, "unpack zebra crate")
 
 
 def test_memories_on_a_full_disk_are_read(project: Project, small_disk: Path) -> None:

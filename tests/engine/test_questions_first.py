@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled
 from sidecar.parts.coverage import put_awaited
 from sidecar.parts.embed.cache import EmbeddingCacheFile
+from sidecar.parts.manifest import Manifest
 from tests.engine.projects import Project, find, index
 from tests.engine.test_workspace_opening import SlowWatcher
 from tests.patience import PATIENCE_S, until
@@ -145,19 +149,22 @@ def test_every_part_of_a_batch_that_is_embedded_or_written_gives_way_first(
     for number in range(30):
         project.write(f"src/more_{number}.py", f"def more_{number}():\n    return {number}\n")
     monkeypatch.setattr(indexer, "_EMBED_BATCH", 4)
-    done: list[str] = []
-    monkeypatch.setattr(QUESTIONS, "give_way", lambda: done.append("pause"))
-    add = EmbeddingCacheFile.add
+    done: dict[int, list[str]] = defaultdict(list)
 
-    def noted(*given: Any) -> list[int]:
-        done.append("embed")
-        return add(*given)
+    def note(what: str) -> None:
+        done[threading.get_ident()].append(what)
 
-    monkeypatch.setattr(EmbeddingCacheFile, "add", noted)
+    def noted(what: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: (note(what), work(*given))[1]
+
+    monkeypatch.setattr(QUESTIONS, "give_way", lambda: note("pause"))
+    monkeypatch.setattr(EmbeddingCacheFile, "add", noted("embed", EmbeddingCacheFile.add))
+    monkeypatch.setattr(Manifest, "put_file", noted("write", Manifest.put_file))
     index(project.open())
-    parts = [number for number, what in enumerate(done) if what == "embed"]
-    assert len(parts) > 5
-    assert all(done[number - 1] == "pause" for number in parts)
+    for part, least in (("embed", 5), ("write", 30)):
+        before = [first for deeds in done.values() for first, then in pairwise(deeds) if then == part]
+        assert len(before) >= least
+        assert set(before) == {"pause"}
 
 
 @pytest.mark.process

@@ -97,6 +97,23 @@ def test_an_older_snapshot_still_finds_its_lengths_after_a_newer_one_was_read(tm
         nothing_known.close()
 
 
+def test_an_older_snapshot_has_columns_of_its_own_after_its_newest_file_was_saved_again(tmp_path: Path) -> None:
+    chance = random.Random(2)
+    texts = {f"a/{number}.py": text_of(chance) + "x = 1\n" for number in range(9)}
+    with small_index(tmp_path, texts) as index:
+        index.put({"a/8.py": text_of(chance) + "y = 2\n"})
+        nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+        with index.snapshot() as old, nothing_known.open() as fresh:
+            for collection in (0, 1):
+                columns_of(fresh, collection)
+            index.put({"a/8.py": text_of(chance) + "z = 3\n" + text_of(chance)})
+            with index.snapshot() as new:
+                for collection in (0, 1):
+                    columns_of(new, collection)
+            assert_same(old, fresh)
+        nothing_known.close()
+
+
 @pytest.mark.parametrize("files", [20, 400])
 def test_new_files_cost_no_copy_of_the_arrays_however_many_files_there_are(tmp_path: Path, files: int) -> None:
     chance = random.Random(files)

@@ -73,7 +73,7 @@ def test_a_model_that_was_not_downloaded_says_how_to_download_it(tmp_path: Path)
     [
         ("bge-smal-en", "did you mean bge-small-en-v1.5"),
         ("minilm", "did you mean minilm-code-int8 or minilm-code-fp16 or all-minilm-l6-v2"),
-        ("gpt-9", "`sidecar models list` names those that there are"),
+        ("gpt-9", "`sidecar models list` names all models"),
     ],
 )
 def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path, name: str, meant: str) -> None:

@@ -237,8 +237,17 @@ def test_chunks_are_counted_once_and_again_after_a_transaction_that_failed(manif
     assert not any("count(" in one for one in asked)
     with pytest.raises(ZeroDivisionError), manifest.transaction():
         manifest.forget(["b.py"])
+        assert manifest.count_chunks() == 1
         raise ZeroDivisionError
     assert manifest.count_chunks() == 4
+
+
+def test_chunks_are_counted_first_within_a_transaction_that_has_added_some(manifest: Manifest) -> None:
+    put(manifest, "a.py", [1, 2])
+    with manifest.transaction():
+        manifest.put_file(new_file("b.py", ["y", "z", "w"]), [22, 23, 24], 3)
+        assert manifest.count_chunks() == 5
+    assert manifest.count_chunks() == 5
 
 
 def test_a_database_error_inside_leaves_nothing_either_and_is_raised(manifest: Manifest) -> None:

@@ -253,6 +253,7 @@ def test_a_password_is_hidden_wherever_people_leave_one(path: str, text: str) ->
         ("a.ovpn", "<auth-user-pass>\nmona\n{}\n</auth-user-pass>"),
         ("a.ps1", "$p = '{}' | ConvertTo-SecureString -AsPlainText -Force"),
         ("a.conf", "store.secret.key {}7"),
+        ("a.java", "/**\n * the admin password: {}\n */"),
     ],
 )
 def test_a_password_is_hidden_in_the_notation_of_any_tool(path: str, text: str) -> None:
@@ -264,6 +265,11 @@ def test_a_password_is_hidden_in_the_notation_of_any_tool(path: str, text: str) 
 def test_a_recovery_phrase_is_hidden_although_it_consists_of_words() -> None:
     words = "winter purple otter sunny copper meadow falcon silver maple ginger rocket thunder"
     assert examine("a.js", f"const mnemonic = '{words}';\n").text == f"const mnemonic = '{'*' * len(words)}';\n"
+
+
+def test_a_recovery_phrase_is_hidden_with_the_words_behind_it() -> None:
+    words = "winter purple otter sunny copper meadow falcon silver maple ginger rocket thunder"
+    assert words not in examine("a.yaml", f"mnemonic: {words} used for tests\n").text
 
 
 def test_unseal_keys_withhold_their_file() -> None:
@@ -278,6 +284,7 @@ def test_unseal_keys_withhold_their_file() -> None:
         ("a.py", 'DB_PASSWORD = "Summer20' + '24!"'),
         ("a.yaml", "password: Winter#" + "2023"),
         ("a.py", "url = 'postgres://app:hunter" + "2@db/app'"),
+        ("a.py", 'smtp.login("mona", "Sommer' + '@2024.08!")'),
     ],
 )
 def test_what_is_called_a_password_need_not_look_random(path: str, text: str) -> None:
@@ -311,6 +318,7 @@ def test_what_is_called_a_password_need_not_look_random(path: str, text: str) ->
         ),
         ("package.json", '"next-auth": "npm:next-auth' + '@^4.24.11",'),
         ("package.json", '"auth": "npm:@corp/auth12' + '@latest",'),
+        ("a.js", 'const password = require("passwd-auth12' + '@4.24.11/react");'),
         ("build.gradle", 'api("org.apache.logging.log4j:log4j-to-slf4j")'),
         ("src/a.rs", 'body(b"username=user&password=secure' + '%20password")'),
         ("a.md", "See https://git.corp.net/docs/hooks/writing-your-first-hook-2"),

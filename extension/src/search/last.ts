@@ -11,6 +11,7 @@ export interface LastingTyped {
 export class LastTyped {
   /** What was typed in this window, which comes before what was typed in others. */
   private own: Typed = {};
+  private unstored: Typed = {};
 
   constructor(private readonly lasting: Shared<LastingTyped>) {}
 
@@ -20,10 +21,14 @@ export class LastTyped {
 
   note(subject: Subject, typed: string): void {
     this.own = { ...this.own, [subject]: typed };
+    if (typed !== this.lasting.value.typed[subject]) this.unstored = { ...this.unstored, [subject]: typed };
   }
 
   /** Stores it for later sessions. */
   keep(): void {
-    this.lasting.change((lasting) => ({ ...lasting, typed: { ...lasting.typed, ...this.own } }));
+    const typed = this.unstored;
+    if (Object.keys(typed).length === 0) return;
+    this.unstored = {};
+    this.lasting.change((lasting) => ({ ...lasting, typed: { ...lasting.typed, ...typed } }));
   }
 }

@@ -2,19 +2,14 @@
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import type { Log } from "../log";
-import type { Lasting } from "../results/shelf";
 import { SharedFile } from "../sharedFile";
 import { visible } from "../shown";
-import type { LastingTyped } from "./last";
+import { NOTHING, type Searches, takeOver } from "./former";
 
 /** Below the folder that the editor gives the extension. */
 export const SEARCHES = "searches";
 
 const ID = "sidecar.searches";
-/** Where earlier versions kept it: in each window's memory. */
-const FORMER = { past: "sidecar.history", saved: "sidecar.savedSearches", typed: "sidecar.lastQueries" } as const;
-
-type Searches = Lasting & LastingTyped;
 
 export interface LastingSearches {
   file: SharedFile<Searches>;
@@ -29,27 +24,18 @@ export function lastingSearches(extension: vscode.ExtensionContext, log: Log): L
   const id = workspaceState.get<string>(ID) ?? idOfWorkspace();
   void workspaceState.update(ID, id);
   const folder = vscode.Uri.joinPath(globalStorageUri, SEARCHES);
-  const former: Searches = {
-    past: workspaceState.get(FORMER.past, []),
-    saved: workspaceState.get(FORMER.saved, []),
-    typed: workspaceState.get(FORMER.typed, {}),
-  };
   const name = `${id}.json`;
-  const file = new SharedFile<Searches>(vscode.Uri.joinPath(folder, name).fsPath, former, (error) =>
+  const file = new SharedFile<Searches>(vscode.Uri.joinPath(folder, name).fsPath, NOTHING, (error) =>
     log.warn(`The searches of this folder last only as long as this window: ${visible(String(error))}`),
   );
+  takeOver(workspaceState, file);
   const changes = new vscode.EventEmitter<void>();
-  const watcher = vscode.workspace.createFileSystemWatcher(
-    new vscode.RelativePattern(folder, name),
-    false,
-    false,
-    true,
-  );
+  const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, name));
   const look = () => (file.reload() ? changes.fire() : undefined);
   return {
     file,
     onChange: changes.event,
-    disposables: [changes, watcher, watcher.onDidCreate(look), watcher.onDidChange(look)],
+    disposables: [changes, watcher, watcher.onDidCreate(look), watcher.onDidChange(look), watcher.onDidDelete(look)],
   };
 }
 

@@ -1,14 +1,14 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { Shelf, type Lasting } from "../../src/results/shelf";
+import type { Memento } from "vscode";
+import { Shelf } from "../../src/results/shelf";
 import type { Asked } from "../../src/search/find";
-import { LastTyped, type LastingTyped } from "../../src/search/last";
+import { NOTHING, type Searches, takeOver } from "../../src/search/former";
+import { LastTyped } from "../../src/search/last";
 import { SharedFile } from "../../src/sharedFile";
 
-type Searches = Lasting & LastingTyped;
-const NOTHING: Searches = { past: [], saved: [], typed: {} };
 const made: string[] = [];
 const asked = (query: string): Asked => ({ subject: "code", query, mode: "hybrid" });
 
@@ -78,13 +78,55 @@ test("each window has its own last question, and a new one has the latest of all
   ]);
 });
 
-test("what an earlier version kept is there until there is a file, and in the file from then on", () => {
+function memoryOf(kept: Map<string, unknown>): Memento {
+  return {
+    keys: () => [...kept.keys()],
+    get: <T>(key: string, otherwise?: T) => (kept.get(key) ?? otherwise) as T,
+    update: (key, value) => {
+      if (value === undefined) kept.delete(key);
+      else kept.set(key, value);
+      return Promise.resolve();
+    },
+  };
+}
+
+test("what an earlier version kept goes to the file once, and is gone for good when the file is removed", () => {
   const file = newFile();
-  const former = { ...NOTHING, saved: [asked("old")] };
-  const one = window(file, former);
+  const kept = new Map<string, unknown>([
+    ["sidecar.savedSearches", [asked("old")]],
+    ["sidecar.mode", "fts"],
+  ]);
+  const one = window(file);
+  takeOver(memoryOf(kept), one.shared);
   expect(one.shelf.saved).toEqual([asked("old")]);
-  one.shelf.toggleSaved(asked("new"));
-  expect(window(file).shelf.saved.map(({ query }) => query)).toEqual(["new", "old"]);
+  expect([...kept.keys()]).toEqual(["sidecar.mode"]);
+  rmSync(dirname(file), { recursive: true });
+  const other = window(file);
+  takeOver(memoryOf(kept), other.shared);
+  expect(other.shelf.saved).toEqual([]);
+});
+
+test("what an earlier version kept stays where it is if it cannot be stored elsewhere", () => {
+  const file = newFile();
+  window(file).shelf.toggleSaved(asked("a"));
+  const kept = new Map<string, unknown>([["sidecar.savedSearches", [asked("old")]]]);
+  takeOver(memoryOf(kept), window(join(file, "two.json")).shared);
+  expect([...kept.keys()]).toEqual(["sidecar.savedSearches"]);
+});
+
+test("a window that was open when the file was removed shows and stores nothing of it any more", () => {
+  const file = newFile();
+  const [one, other] = [window(file), window(file)];
+  one.shelf.toggleSaved(asked("a"));
+  one.last.note("code", "b");
+  one.last.keep();
+  other.shared.reload();
+  rmSync(dirname(file), { recursive: true });
+  expect(other.shared.reload()).toBe(true);
+  expect(other.shelf.saved).toEqual([]);
+  one.last.keep();
+  one.shelf.note(asked("c"), 1);
+  expect(window(file).shared.value).toMatchObject({ saved: [], typed: {} });
 });
 
 test.each(["", "{", "[1]", "7", "null"])("a file that holds %j loses no window what it knows", (text) => {
@@ -111,6 +153,20 @@ test("nothing but the file is left, and where none can be written the window goe
   expect(readdirSync(dirname(file))).toEqual(["one.json"]);
   const below = window(join(file, "two.json"));
   below.shelf.toggleSaved(asked("b"));
-  expect(below.shelf.saved).toEqual([asked("b")]);
-  expect(below.troubles).toHaveLength(1);
+  below.shelf.toggleSaved(asked("c"));
+  expect(below.shelf.saved).toEqual([asked("c"), asked("b")]);
+  expect(below.troubles).toHaveLength(2);
+});
+
+test("what could not be written is written with the next change, and the file's older state brings nothing back", () => {
+  const file = newFile();
+  const one = window(file);
+  one.shelf.toggleSaved(asked("a"));
+  const blocked = `${file}.${process.pid}`;
+  mkdirSync(join(blocked, "full"), { recursive: true });
+  one.shelf.toggleSaved(asked("b"));
+  expect(one.troubles).toHaveLength(1);
+  rmSync(blocked, { recursive: true });
+  one.shelf.toggleSaved(asked("c"));
+  expect(window(file).shelf.saved.map(({ query }) => query)).toEqual(["c", "b", "a"]);
 });

@@ -78,7 +78,7 @@ class IndexHandle:
         self._lease: LeaseLike | None = None
         self.kept_up_elsewhere = False
         self._disk_was_full = False
-        """Whether the generation was opened for reading only because the disk was full."""
+        """Whether the generation was opened for reading only, on a full disk."""
         self.doing = ""
 
     def exists(self) -> bool:
@@ -263,18 +263,24 @@ class IndexHandle:
 
     def _open_current(self) -> Generation:
         while True:
-            number, reason = self._current(), self._read_only_reason()
+            number = self._current()
             try:
-                return self._generations.open(number, self._settings(), read_only_reason=reason)
-            except DiskFull:
-                if reason:
-                    raise
-                self._release()
-                return self._generations.open(number, self._settings(), read_only_reason=self._full_disk())
+                return self._open_generation(number)
             except IndexCorrupt:
                 # Another process may have swapped generations after `_current` was read.
                 if self._directory.current() == number:
                     raise
+
+    def _open_generation(self, number: int) -> Generation:
+        """Opens a generation, for reading only if it cannot be written."""
+        reason = self._read_only_reason()
+        try:
+            return self._generations.open(number, self._settings(), read_only_reason=reason)
+        except DiskFull:
+            if reason:
+                raise
+            self._release()
+            return self._generations.open(number, self._settings(), read_only_reason=self._full_disk())
 
     def _own_model(self) -> ModelFacts | None:
         """Returns the model of the current generation, or None if it cannot be read."""
@@ -314,6 +320,8 @@ class IndexHandle:
             self.take_lease()
         except IndexLocked as error:
             self.kept_up_elsewhere = True
+            # The files may then be open as if nobody ever wrote them, which the other process will do.
+            self._disk_was_full = not has_room(self._directory.path)
             return f"Another process keeps this index up to date; this one only searches it. {error.detail}"
         except DiskFull:
             return self._full_disk()

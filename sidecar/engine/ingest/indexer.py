@@ -300,7 +300,7 @@ class Indexer:
     def _write_and_merge(self, batch: _Batch) -> _Batch:
         """The writing stage. It also merges segments, so that merging overlaps with the other stages."""
         QUESTIONS.give_way()
-        # No question needs this transaction's lock.
+        # No question needs the lock of the transaction in which this pauses.
         written = self._write_new(batch, QUESTIONS.give_way)
         QUESTIONS.give_way()
         self._merge()
@@ -404,7 +404,7 @@ class Indexer:
             made.update(self._team.take(self._kept, {h: text for h, text in texts.items() if h not in made}))
             missing = [(place, h) for place, h in enumerate(texts) if h not in made]
             for part in _parts(missing, self._embed_batch):
-                # No question needs this lock either.
+                # No question needs the lock of embedding.
                 QUESTIONS.give_way()
                 some = [h for _, h in part]
                 vectors = self._embedder().embed_documents([texts[h] for h in some])

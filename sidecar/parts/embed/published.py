@@ -100,7 +100,7 @@ class Shelf:
         It does not list all models, because it stands beside results too."""
         ids = [entry.id for entry in self.catalog.models] + [model.entry.id for model in self.published]
         near = difflib.get_close_matches(name, ids, 3, 0.5) or [known for known in ids if name and name in known]
-        hint = f"did you mean {' or '.join(near)}?" if near else "`sidecar models list` names those that there are."
+        hint = f"did you mean {' or '.join(near)}?" if near else "`sidecar models list` names all models."
         folder = "You can also name a folder with model.onnx and tokenizer.json."
         return f"There is no model {shown.quoted(name)}: {hint} {folder}"
 

@@ -206,7 +206,7 @@ _NAMED: tuple[SecretRule, ...] = (
     ),
     SecretRule(
         "a password in a comment",
-        r"(?i)(?:#|//|--|/\*|^[ \t]*\*|;|<!--)[^\n]{0,100}?\b(?:password|passwd|passphrase|pwd|pw)"
+        r"(?im)(?:#|//|--|/\*|^[ \t]*\*|;|<!--)[^\n]{0,100}?\b(?:password|passwd|passphrase|pwd|pw)"
         r"(?:[ \t]+is:?|[ \t]?[:=])[ \t]*[\"'`]?([^\s\"'`<>,;]{7,60})",
         is_called_password,
     ),

@@ -55,7 +55,7 @@ _REFERENCE = re.compile(
     r"|enc\[|\*{3}|(?:^|[:/@ ])%[sdr]\b|^\(|\)$"
     r"|\\[nrtx]|^#\{|\[\[|^--|(?-i:^[a-z_]+=[\w\"'$])"
     # A package at a version: `next-auth@^4.24.11`.
-    r"|^@?\w[\w./-]*@(?:[\^~<>=v]{0,2}\d+(?:\.[\dx*]+)+|latest$|next$|canary$)"
+    r"|^@?\w[\w./-]*@(?:[\^~<>=v]{0,2}\d+(?:\.[\dx*]+)+(?:[-+/][\w./+-]*)?|latest|next|canary)$"
 )
 _VERSION = re.compile(
     r"[\^~>=v]*\d+(?:[._:-]\d+)+(?:[-+._]?[A-Za-z]{1,8}[._-]?\d{0,4})?|v?\d+[A-Za-z]{0,3}|\d[\d.,:_ -]*(?:px|em|ms"
@@ -135,11 +135,11 @@ def is_argument(value: str) -> bool:
 
 
 def is_phrase(value: str) -> bool:
-    """Whether words are the recovery phrase of a wallet: 12, 15, 18, 21 or 24 words (BIP 39), hardly any twice, and
-    none that only a sentence has."""
+    """Whether words begin with the recovery phrase of a wallet: 12, 15, 18, 21 or 24 words (BIP 39), hardly any twice,
+    and none that only a sentence has."""
     words = value.lower().split()
-    several = len(words) >= 12 and len(words) % 3 == 0 and len(set(words)) >= 0.75 * len(words)
-    return several and _SENTENCE.isdisjoint(words)
+    phrases = (words[:length] for length in range(24, 11, -3) if len(words) >= length)
+    return any(len(set(one)) >= 0.75 * len(one) and _SENTENCE.isdisjoint(one) for one in phrases)
 
 
 def is_called_secret(value: str) -> bool:

@@ -6,8 +6,9 @@ import type { Shared } from "../../../src/sharedFile";
 /** As two windows have it that look at one file. */
 class Held implements Shared<Lasting> {
   value: Lasting = { past: [], saved: [] };
-  change(work: (present: Lasting) => Lasting): void {
+  change(work: (present: Lasting) => Lasting): boolean {
     this.value = work(this.value);
+    return true;
   }
 }
 

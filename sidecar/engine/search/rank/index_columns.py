@@ -320,8 +320,9 @@ def _without_some(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floa
     if not chunks or not files or not (_in_a_row(chunks) and _in_a_row(files)):
         return None
     stay, files_stay = (sum(count for *_, count in shared) for shared in (chunks, files))
-    holders = snapshot.chunk_file[stay:]
-    if len(holders) and int(holders.min()) < files_stay:
+    holders, ids_behind = snapshot.chunk_file[stay:], snapshot.chunk_ids[stay:]
+    # The columns may be those of a later revision, which has lost what this one still has at its end.
+    if len(holders) and (int(holders.min()) < files_stay or ids_behind[0] <= former.chunk_ids[-1]):
         return None
     rows_of_files = np.full(len(former.group_of) + 1, -1, np.int32)
     gone = np.ones(len(former.chunk_ids), bool)
