@@ -155,7 +155,11 @@ def test_every_part_of_a_batch_that_is_embedded_or_written_gives_way_first(
         done[threading.get_ident()].append(what)
 
     def noted(what: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *given: (note(what), work(*given))[1]
+        def noting(*given: Any) -> Any:
+            note(what)
+            return work(*given)
+
+        return noting
 
     monkeypatch.setattr(QUESTIONS, "give_way", lambda: note("pause"))
     monkeypatch.setattr(EmbeddingCacheFile, "add", noted("embed", EmbeddingCacheFile.add))
