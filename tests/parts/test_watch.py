@@ -549,7 +549,7 @@ def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
 def test_a_root_that_is_not_there_yet_is_watched_once_it_is(heard: Listening, root: Path, each_folder: bool) -> None:
     root.rename(root.with_name("away"))
     watcher = heard.start(each_folder=each_folder)
-    assert "No such file" in watcher.note
+    assert "The folder is not there now" in watcher.note
     root.with_name("away").rename(root)
 
     def look_at_everything() -> None:
