@@ -339,7 +339,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="text",
         default="code",
         description=f"Toolsets offered to agents and scripts: {', '.join(TOOLSETS)} (with commas between), or all; "
-        "the shell has all.",
+        "editors and the shell have all.",
         effect="connect",
         decided_by="session",
         scope="user",

@@ -82,7 +82,7 @@ _shtab_sidecar_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -99,7 +99,7 @@ _shtab_sidecar_call_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":the tool\'s name, for example search_code:(create_index search_code search_docs search_by_path get_index_status get_config reindex_project reindex_file delete_index explain_path search_symbols find_similar search_index search_add_document search_create_index search_list_indexes search_list_documents search_delete_document search_delete_index search_documents search_index_query search_fuzzy memory_save memory_get memory_list memory_delete memory_search memory_fulltext_search workspace_overview search_index search_query)"
   ":its parameters as one JSON object\; - reads them from stdin:"
 )
@@ -118,7 +118,7 @@ _shtab_sidecar_completion_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":one of bash, zsh, fish:(bash zsh fish)"
 )
 
@@ -136,7 +136,7 @@ _shtab_sidecar_config_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -154,7 +154,7 @@ _shtab_sidecar_daemon_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":start, stop, status, logs, or run (stays in the foreground):(start stop status logs run)"
 )
 
@@ -173,7 +173,7 @@ _shtab_sidecar_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -202,7 +202,7 @@ _shtab_sidecar_docs_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
 
@@ -220,7 +220,7 @@ _shtab_sidecar_doctor_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -246,7 +246,7 @@ _shtab_sidecar_documents_add_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":names the document\; the same id replaces it:"
   "(*)::the text to index\; a single - reads standard input:"
 )
@@ -267,7 +267,7 @@ _shtab_sidecar_documents_create_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":letters, digits, - and _:"
 )
 
@@ -286,7 +286,7 @@ _shtab_sidecar_documents_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":the document\'s id:"
 )
 
@@ -304,7 +304,7 @@ _shtab_sidecar_documents_drop_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":which index:"
 )
 
@@ -322,7 +322,7 @@ _shtab_sidecar_documents_indexes_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -342,7 +342,7 @@ _shtab_sidecar_documents_list_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -361,7 +361,7 @@ _shtab_sidecar_documents_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::words\; \+must, -not and \"exact phrase\"\; a single - reads standard input:"
 )
 
@@ -379,7 +379,7 @@ _shtab_sidecar_explain_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
 
@@ -397,7 +397,7 @@ _shtab_sidecar_index_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -414,7 +414,7 @@ _shtab_sidecar_indexes_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -435,7 +435,7 @@ _shtab_sidecar_install_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":the agent, for example claude-code\; --list names them all:(claude-code codex cursor vscode gemini windsurf zed opencode cline cline-vscode continue jetbrains neovim)"
 )
 
@@ -453,7 +453,7 @@ _shtab_sidecar_mcp_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -477,7 +477,7 @@ _shtab_sidecar_memory_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":the memory\'s key:"
 )
 
@@ -495,7 +495,7 @@ _shtab_sidecar_memory_get_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":the memory\'s key:"
 )
 
@@ -517,7 +517,7 @@ _shtab_sidecar_memory_list_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -536,7 +536,7 @@ _shtab_sidecar_memory_save_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":its name\; a prefix groups memories:"
   "(*)::what to remember\; a single - reads standard input:"
 )
@@ -558,7 +558,7 @@ _shtab_sidecar_memory_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::what to look for, in words\; a single - reads standard input:"
 )
 
@@ -580,7 +580,7 @@ _shtab_sidecar_memory_words_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::words or phrases\: a list, or one text, split at commas, else at spaces outside \"quotes\":"
 )
 
@@ -598,7 +598,7 @@ _shtab_sidecar_models_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":list, show, download:(list show download)"
   ":the model to show or to download:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
 )
@@ -618,7 +618,7 @@ _shtab_sidecar_overview_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -637,7 +637,7 @@ _shtab_sidecar_paths_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":glob over indexed paths:"
 )
 
@@ -657,7 +657,7 @@ _shtab_sidecar_prune_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -675,7 +675,7 @@ _shtab_sidecar_reindex_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::path relative to the workspace root\; without any, everything:_files"
 )
 
@@ -705,7 +705,7 @@ _shtab_sidecar_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
 
@@ -734,7 +734,7 @@ _shtab_sidecar_serve_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -755,7 +755,7 @@ _shtab_sidecar_serve_token_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":add, list, remove:(add list remove)"
   ":add and remove\: whose token it is:"
 )
@@ -777,7 +777,7 @@ _shtab_sidecar_similar_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
 
@@ -799,7 +799,7 @@ _shtab_sidecar_snapshot_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   ":make, get, push:(make get push)"
   ":get and push\: an address (https\:\/\/...) or a folder:"
 )
@@ -818,7 +818,7 @@ _shtab_sidecar_status_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -837,7 +837,7 @@ _shtab_sidecar_symbols_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:(static-code-256 minilm-code-int8 minilm-code-fp16 all-minilm-l6-v2 snowflake-arctic-embed-xs bge-small-en-v1.5 bge-base-en-v1.5 multilingual-e5-small nomic-embed-text-v1.5 nomic-embed-text-v1.5-int8 jina-embeddings-v2-base-code coderankembed-int8 gte-modernbert-base granite-embedding-small-english-r2 granite-embedding-30m-english-int8 embeddinggemma-300m-q4)"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:(auto cpu cuda)"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, overview, semantic (with commas between), or all\; editors and the shell have all]:NAMES:"
   "(*)::a name, its beginning, or words of it\; Class.method narrows\; a single - reads standard input:"
 )
 
