@@ -12,6 +12,7 @@ import pytest
 
 from sidecar.errors import DiskFull
 from sidecar.parts.database import connect, find_fault
+from tests.engine.disks import mounted
 from tests.engine.kills import WORDS
 from tests.engine.projects import Project, find, image, index
 
@@ -20,13 +21,8 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", folder], check=False)
-    if mounted.returncode:
-        pytest.skip("mounting a small disk needs the superuser")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with mounted(tmp_path, "1500k") as folder:
+        yield folder
 
 
 def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(project: Project, small_disk: Path) -> None:

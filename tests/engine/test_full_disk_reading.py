@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from sidecar.errors import DiskFull
 from sidecar.model.terms import never_cancelled
 from sidecar.parts.lease import Lease
+from tests.engine.disks import mounted
 from tests.engine.projects import Project, find, image, index
 
 pytestmark = pytest.mark.process
@@ -23,13 +23,8 @@ FULL = "is full, so the index is not kept up to date"
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", folder], check=False)
-    if mounted.returncode:
-        pytest.skip("mounting a small disk needs the superuser")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with mounted(tmp_path, "20m") as folder:
+        yield folder
 
 
 def fill(folder: Path) -> None:

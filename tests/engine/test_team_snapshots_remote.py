@@ -14,6 +14,7 @@ from sidecar.engine.team.push import push
 from sidecar.errors import Cancelled, DiskFull, SnapshotUnusable
 from sidecar.settings.load import Settings
 from tests.chroma_server import Answer, certificate, listening
+from tests.engine.disks import mounted
 from tests.engine.kills import WORDS
 from tests.engine.projects import FILES, Project, find, image, index
 from tests.engine.teams import Team, get
@@ -186,13 +187,8 @@ def test_offline_sends_nothing(team: Team, server: ShelfServer) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", folder], check=False)
-    if mounted.returncode:
-        pytest.skip("mounting a small disk needs the superuser")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with mounted(tmp_path, "200m") as folder:
+        yield folder
 
 
 def resized(disk: Path, size: str) -> None:
