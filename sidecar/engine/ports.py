@@ -43,6 +43,11 @@ class Walker(Protocol):
     def walk(self, cancelled: IsCancelled) -> WalkResult:
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound if the root is not a folder."""
 
+    def near_the_root(self, enough: int, cancelled: IsCancelled) -> Sequence[FoundFile]:
+        """Returns the first `enough` files from the root downwards, or a few more; all files if there are fewer. The
+        limit on the number of files is not applied. Raises Cancelled, and WorkspaceNotFound if the root is not a
+        folder."""
+
     def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
         """Applies the limit on the number of files as an earlier walk of the whole workspace did. `path` is the
         `first_beyond` of that walk; None if the limit left out nothing. No path that `is_kept` is left out."""

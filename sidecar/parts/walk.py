@@ -6,8 +6,10 @@ Whole folders and single paths are judged by the same rules. Opens no files exce
 
 from __future__ import annotations
 
+import math
 import os
 import stat as modes
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -161,15 +163,23 @@ class DiskWalker:
 
     def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound when the root is not a folder."""
+        harvest = self._harvest(cancelled)
+        files, beyond, first = self._limit.share(sorted(harvest.files, key=_path_of))
+        return _result(files, [*harvest.skipped, *beyond], harvest.unread, first.path if first else None)
+
+    def near_the_root(self, enough: int, cancelled: IsCancelled = never_cancelled) -> list[FoundFile]:
+        """See `engine.ports.Walker.near_the_root`."""
+        return self._harvest(cancelled, enough).files
+
+    def _harvest(self, cancelled: IsCancelled, enough: float = math.inf) -> _Harvest:
         if not os.path.isdir(self._root):  # noqa: PTH112
             raise errors.WorkspaceNotFound(f"{shown.place(self._root)} is not a folder.")
         try:
-            harvest = self._descend(_Folder("", self._root, self._rules.outermost()), cancelled)
+            return self._descend(_Folder("", self._root, self._rules.outermost()), cancelled, enough)
         except (OSError, TooManyRules) as error:
             harvest = _Harvest()
             harvest.leave_unread("", True, error)
-        files, beyond, first = self._limit.share(sorted(harvest.files, key=_path_of))
-        return _result(files, [*harvest.skipped, *beyond], harvest.unread, first.path if first else None)
+            return harvest
 
     def subtree(self, path: str, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         """Walks one folder, or looks at one file; the result is empty when the path does not exist.
@@ -191,12 +201,13 @@ class DiskWalker:
         ]
         return _result(sorted(files, key=_path_of), [*harvest.skipped, *beyond], harvest.unread, None)
 
-    def _descend(self, start: _Folder, cancelled: IsCancelled) -> _Harvest:
-        harvest, pending = _Harvest(), [start]
-        while pending:
+    def _descend(self, start: _Folder, cancelled: IsCancelled, enough: float = math.inf) -> _Harvest:
+        """Walks level by level, until all folders are walked or there are `enough` files."""
+        harvest, pending = _Harvest(), deque([start])
+        while pending and len(harvest.files) < enough:
             if cancelled():
                 raise errors.Cancelled()
-            folder = pending.pop()
+            folder = pending.popleft()
             try:
                 with os.scandir(folder.absolute) as listing:
                     entries = list(listing)

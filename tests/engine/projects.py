@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -171,6 +171,10 @@ class _Within:
     def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         with self._around():
             return self._walker.walk(cancelled)
+
+    def near_the_root(self, enough: int, cancelled: IsCancelled) -> Sequence[FoundFile]:
+        with self._around():
+            return self._walker.near_the_root(enough, cancelled)
 
     def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
         self._walker.leave_out_from(path, is_kept)

@@ -9,9 +9,9 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model.answers import SearchRequest
-from sidecar.model.terms import never_cancelled
-from tests.engine.projects import FILES, Project
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.terms import never_cancelled, no_progress
+from tests.engine.projects import FILES, Project, find
 
 pytestmark = pytest.mark.process
 
@@ -26,6 +26,14 @@ def large(project: Project) -> Project:
         project.write(f".github/workflows/ci_{number:03}.yml", f"name: continuous integration {number}\n")
         project.write(f"notes/note_{number:03}.txt", f"What was decided on day {number}.\n")
         project.write(f"zone/module_{number:03}.py", f"def function_{number}():\n    return {number}\n")
+    return project
+
+
+@pytest.fixture
+def huge(project: Project) -> Project:
+    """Makes more files than are walked before the first is read. The code of the project is near the root."""
+    for number in range(2_500):
+        project.write(f"drivers/kind_{number % 10}/driver_{number:04}.c", f"int driver_{number}(void);\n")
     return project
 
 
@@ -115,3 +123,50 @@ def test_while_code_is_read_first_an_answer_says_so_from_a_second_process_too(la
         f"The index is being built {so_far}",
         f"The index is being built by another process {so_far}",
     ]
+
+
+def test_a_question_is_answered_before_all_files_of_a_large_workspace_are_found(huge: Project) -> None:
+    asked: list[SearchAnswer] = []
+
+    def ask() -> None:
+        asked.append(workspace.search(SearchRequest("set_cookie", mode="fts"), never_cancelled))
+
+    huge.after_walking = ask
+    workspace = huge.open()
+    report = workspace.create(no_progress, never_cancelled)
+    assert [hit.path for hit in asked[0].hits] == ["src/cookies.py"]
+    assert "being built" in asked[0].notice
+    assert (report.unchanged, report.code.files + report.docs.files) == (0, 2_500 + len(FILES))
+
+
+def test_an_open_file_far_from_the_root_is_read_before_all_files_are_found(huge: Project) -> None:
+    far = "drivers/kind_0/" + "deeper/" * 5 + "zebrafish.c"
+    huge.write(far, "int zebrafish(void);\n")
+    found: list[str] = []
+
+    def ask() -> None:
+        found.extend(find(workspace, "zebrafish", mode="fts"))
+
+    huge.after_walking = ask
+    workspace: IndexedWorkspace = huge.open()
+    workspace.open_file(far)
+    workspace.create(no_progress, never_cancelled)
+    assert found == [far]
+
+
+def test_what_was_read_early_and_is_beyond_the_limit_is_removed_again(huge: Project) -> None:
+    huge.flags["maxFiles"] = 150
+    checkout = (huge.root / "src/cookies.py").stat().st_mtime
+    far_from_the_root = sorted(huge.root.glob("drivers/kind_9*/*.c"))
+    for path in far_from_the_root:
+        os.utime(path, (checkout + 2 * HOUR_S,) * 2)
+    early: list[str] = []
+
+    def ask() -> None:
+        early.extend(find(workspace, "set_cookie", mode="fts"))
+
+    huge.after_walking = ask
+    workspace: IndexedWorkspace = huge.open()
+    report = workspace.create(no_progress, never_cancelled)
+    assert early == ["src/cookies.py"] and find(workspace, "set_cookie", mode="fts") == []
+    assert report.code.files == 150 and "maxFiles" in report.notice

@@ -50,7 +50,11 @@ class WorkspaceFiles:
 
     def in_order(self, files: Sequence[FoundFile]) -> list[FoundFile]:
         """Returns the same files in the order in which they are to be read; see `parts/reading_order.py`."""
-        return reading_order(files, {*list(self.opened), *list(self.buffers)}, lately_changed(files))
+        return reading_order(files, self.in_editors(), lately_changed(files))
+
+    def in_editors(self) -> set[str]:
+        """Returns the paths that are open in an editor or have unsaved text."""
+        return {*list(self.opened), *list(self.buffers)}
 
     def find(self, path: str, walker: Walker | None = None) -> FoundFile | SkippedPath | None:
         """Returns the file if the walk would offer it, the reason if it would not, or None if it does not exist.

@@ -19,7 +19,7 @@ from sidecar.engine.index.generation import Generation, Writer, is_bare
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
-from sidecar.engine.ingest.plan import Plan, make_plan, tried_again, without_same
+from sidecar.engine.ingest.plan import Plan, batches, make_plan, tried_again, without_same
 from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
@@ -34,6 +34,10 @@ from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
+
+_NEAR = 2_000
+"""Walking through this many files takes a fraction of a second. In a smaller workspace all are found before any is
+read."""
 
 _MOST_READ = 50
 """The maximum number of files that are read in order to find out whether they have changed."""
@@ -88,6 +92,7 @@ class Builder:
         manifest = writer.manifest
         checkout = self._files.checkout()
         QUESTIONS.give_way()
+        early = self._read_early(writer, stop)
         # Read before the walk, because a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walker = self._files.walker()
@@ -102,6 +107,7 @@ class Builder:
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
+        tally.embedded += early.embedded
         writer.finish(checkout.head)
         self.walked = checkout
         # Opening the store takes a second, so a run that changed nothing does not open it.
@@ -114,7 +120,26 @@ class Builder:
                     break
         if wait_for_store and plan.changed:
             self._save_vectors(generation, stop)
-        return self._report(generation, plan, tally, started)
+        # Nothing was indexed before the early files, so only they can have been found unchanged.
+        unchanged = 0 if early.files else plan.unchanged + tally.touched
+        return self._report(generation, plan, tally, unchanged, started)
+
+    def _read_early(self, writer: Writer, stop: IsCancelled) -> Tally:
+        """Indexes a few files of a large workspace that nobody has indexed yet: those that are read first of the ones
+        near the root. The walk through all of its files takes seconds, in which a question can now be answered.
+
+        Whatever the walk then leaves out is removed again. Raises Cancelled.
+        """
+        if writer.manifest.count_files():
+            return Tally()
+        walker = self._files.walker()
+        near = walker.near_the_root(_NEAR, stop)
+        if len(near) < _NEAR:
+            return Tally()
+        opened = (self._files.find(path, walker) for path in self._files.in_editors())
+        files = {found.path: found for found in (*near, *opened) if isinstance(found, FoundFile)}
+        first = next(batches(self._files.in_order(list(files.values()))))
+        return writer.indexer.index_files(first, stop)
 
     def _save_vectors(self, generation: Generation, stop: IsCancelled) -> None:
         """Saves the vectors of a large index, because reading them one by one keeps the first question waiting for
@@ -300,14 +325,14 @@ class Builder:
     def _in_order(self, plan: Plan) -> Plan:
         return replace(plan, changed=tuple(self._files.in_order(plan.changed)))
 
-    def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:
+    def _report(self, generation: Generation, plan: Plan, tally: Tally, unchanged: int, started: float) -> BuildReport:
         counts = count_collections(generation)
         return BuildReport(
             code=counts[0],
             docs=counts[1],
             duration_ms=round((time.monotonic() - started) * 1000),
             errors=tally.errors + sum(skipped.decision.rule in COULD_NOT_BE for skipped in plan.left_out),
-            unchanged=plan.unchanged + tally.touched,
+            unchanged=unchanged,
             embedded=tally.embedded,
             removed=tally.removed,
             withheld=count_withheld(generation),
