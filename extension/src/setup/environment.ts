@@ -67,15 +67,15 @@ export class Environment {
 
   /** Makes it if it is not there; windows that come meanwhile wait for the first. Rejects with `SetUpProblem`. */
   async make(report: Report): Promise<void> {
-    const waiting = (): void => report.step("Another window is preparing Sidecar…");
-    const lock = `${this.folder}.lock`;
+    const contending = {
+      waiting: () => report.step("Another window is preparing Sidecar…"),
+      signal: report.signal,
+    };
     try {
-      await alone(lock, async () => (await this.isComplete()) || this.makeAnew(report), waiting, report.signal);
+      await alone(`${this.folder}.lock`, async () => (await this.isComplete()) || this.makeWhole(report), contending);
     } catch (error) {
-      if (report.signal.aborted) {
-        await this.remove();
+      if (report.signal.aborted)
         throw new SetUpProblem("cancelled", "The set-up was cancelled. Restart begins it anew.");
-      }
       throw error;
     }
   }
@@ -100,6 +100,16 @@ export class Environment {
 
   async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Leaves nothing behind if it is cancelled. Only for whoever has the lock: the folder may be another window's. */
+  private async makeWhole(report: Report): Promise<void> {
+    try {
+      await this.makeAnew(report);
+    } catch (error) {
+      if (report.signal.aborted) await this.remove();
+      throw error;
+    }
   }
 
   private async makeAnew(report: Report): Promise<void> {

@@ -133,16 +133,42 @@ test("one that failed is not complete, is not locked, and is made anew the next 
   expect(await room.isComplete()).toBe(true);
 });
 
-test("cancelling is told as that", async () => {
+test("cancelling is told as that, and leaves nothing behind", async () => {
   const stop = new AbortController();
   const machine = new FakeMachine();
   machine.pip = () => {
     stop.abort();
     return { status: 1, output: "" };
   };
-  await expect(environment(machine).make({ ...report(), signal: stop.signal })).rejects.toMatchObject({
-    kind: "cancelled",
-  });
+  const room = environment(machine);
+  await expect(room.make({ ...report(), signal: stop.signal })).rejects.toMatchObject({ kind: "cancelled" });
+  expect(existsSync(room.folder)).toBe(false);
+});
+
+test("who gives up waiting for another window removes nothing of what that one is making", async () => {
+  const machine = new FakeMachine();
+  const stop = new AbortController();
+  let goOn = (): void => undefined;
+  const goesOn = new Promise<void>((go) => (goOn = go));
+  let arrived = (): void => undefined;
+  const arrival = new Promise<void>((here) => (arrived = here));
+  const held: Run = async (command, args, options) => {
+    if (args.includes("install")) {
+      arrived();
+      await goesOn;
+    }
+    return machine.run(command, args, options);
+  };
+  const first = environment(machine, { run: held });
+  const made = first.make(report());
+  await arrival;
+  const second = { ...report(), step: () => stop.abort(), signal: stop.signal };
+  await expect(environment(machine).make(second)).rejects.toMatchObject({ kind: "cancelled" });
+  expect(existsSync(join(first.folder, "bin/python"))).toBe(true);
+  goOn();
+  await made;
+  expect(await first.isComplete()).toBe(true);
+  expect(machine.ran).toEqual(["venv", "pip"]);
 });
 
 test("the launcher follows the environment in use, and those not used for long are removed", async () => {
