@@ -1,14 +1,15 @@
 // Filters among the words of a question: lang:, path:, kind: and "exact text". Does not use the editor's API.
+import type { FolderNames } from "../folderNames";
 import { ICON_KINDS } from "./kinds";
+import { type Scope, scopeOf } from "./typedPath";
 
 export type FilterName = "lang" | "path" | "kind";
 
-export interface Wanted {
+export interface Wanted extends Scope {
   /** The question without its filters, but with the text between quotation marks. */
   text: string;
   /** Of each list, any value may match; empty: no filter. Of `exact`, all values must match. */
   languages: string[];
-  paths: string[];
   kinds: string[];
   exact: string[];
 }
@@ -31,9 +32,9 @@ const LONG = 200;
 const MOST_EXACT = 20;
 const LAST = /(?:^|\s)(lang|path|kind):(?:"([^"]*)|([^\s"]*))$/;
 const EXACT = /"([^"]+)"/g;
-const WILD = /[*?[\]{}]/;
 
-export function understood(typed: string): Wanted {
+/** `folders`: the names of the open folders, if there are several. */
+export function understood(typed: string, folders?: FolderNames): Wanted {
   const values: Record<FilterName, string[]> = { lang: [], path: [], kind: [] };
   const take = (text: string): string =>
     text.replace(FILTER, (_, name: FilterName, quoted?: string, plain?: string) => {
@@ -47,7 +48,7 @@ export function understood(typed: string): Wanted {
   return {
     text: (isLong ? rest : rest.replaceAll('"', " ")).replace(/\s+/g, " ").trim(),
     languages: values.lang.flatMap((value) => value.split(",")).filter((value) => value !== ""),
-    paths: values.path.flatMap(globsOf),
+    ...scopeOf(values.path, folders),
     kinds: values.kind.flatMap((value) => value.split(",")).filter((value) => value !== ""),
     exact,
   };
@@ -58,11 +59,20 @@ function exactIn(text: string): string[] {
   return exact.length > MOST_EXACT ? [] : exact;
 }
 
-/** The tool's parameters, without those of absent filters. */
-export function parametersOf({ languages, paths, kinds, exact }: Wanted): Record<string, string[]> {
-  return Object.fromEntries(
-    Object.entries({ languages, paths, kinds, exact }).filter(([, values]) => values.length > 0),
-  );
+/** The tool's parameters and its place, without those of absent filters. */
+export function parametersOf({
+  languages,
+  paths,
+  kinds,
+  exact,
+  workspaces,
+}: Wanted): Record<string, string | string[]> {
+  const [workspace, ...more] = workspaces;
+  const lists = Object.entries({ languages, paths, kinds, exact, workspaces: more.length > 0 ? workspaces : [] });
+  return {
+    ...Object.fromEntries(lists.filter(([, values]) => values.length > 0)),
+    ...(workspace === undefined || more.length > 0 ? {} : { workspace }),
+  };
 }
 
 export function isFiltered(wanted: Wanted): boolean {
@@ -95,11 +105,3 @@ export function fitting(values: readonly string[], typed: string): string[] {
 
 /** The sidecar's kinds that a person would ask for. */
 export const KINDS: readonly string[] = ICON_KINDS.filter((kind) => kind !== "file");
-
-/** A folder means everything in it, a file itself; a name alone is one at any depth. */
-function globsOf(path: string): string[] {
-  const plain = path.replace(/^\.?\//, "").replace(/\/+$/, "");
-  if (plain === "") return [];
-  if (WILD.test(plain)) return [plain.includes("/") ? plain : `**/${plain}`];
-  return plain.includes("/") ? [plain, `${plain}/**`] : [plain, `${plain}/**`, `**/${plain}`, `**/${plain}/**`];
-}

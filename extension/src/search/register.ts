@@ -11,6 +11,8 @@ import type { Spot } from "./find";
 import { LastTyped } from "./last";
 import { lastingSearches } from "./lasting";
 import { filterText } from "./filters";
+import { several } from "./place";
+import { pathOfFolder } from "./typedPath";
 import type { Sidecar } from "../sidecar";
 import { said } from "../shown";
 import { tell } from "../tell";
@@ -111,11 +113,14 @@ const PATH = {
   placeholder: "A part of the path, or a pattern: src/**/*.py",
 } as const;
 
-/** The filter with which a question about a folder begins. The workspace's own folder needs none. */
+/** The filter with which a question about a folder begins. The workspace's only folder needs none. */
 function beginningIn(sidecar: Sidecar, folder: vscode.Uri | undefined): Pick<Opening, "query" | "begun"> {
   const root = folder === undefined ? undefined : sidecar.workspaceOf(folder);
-  const path = folder === undefined || root === undefined ? "" : folder.path.slice(root.uri.path.length + 1);
-  return { query: path === "" ? "" : `${filterText("path", path)} `, begun: true };
+  if (folder === undefined || root === undefined) return { query: "", begun: true };
+  const path = folder.path.slice(root.uri.path.length + 1);
+  const name = several()?.get(root.uri.fsPath);
+  if (path === "" && name === undefined) return { query: "", begun: true };
+  return { query: `${filterText("path", pathOfFolder(path, name))} `, begun: true };
 }
 
 /** Other commands may pass a query. Menus pass other values, which are ignored. */

@@ -217,7 +217,7 @@ test("Search in This Folder of the Explorer asks about that folder, and is typed
   await expect(async () => {
     await window.page.keyboard.press("Escape");
     await window.chooseFromMenuOf(folder, "Search in This Folder");
-    await expect(window.input).toHaveValue("path:services ", { timeout: 5000 });
+    await expect(window.input).toHaveValue("path:./services ", { timeout: 5000 });
   }).toPass();
   await window.typesOn("refund");
   await window.answered();
