@@ -26,7 +26,10 @@ const FILTER = /(?<=^|\s)(lang|path|kind):(?:"([^"]*)"?|(\S*))/g;
 /** Filters alone, at the beginning and at the end of a text. */
 const AROUND =
   /^(?:\s*(?:lang|path|kind):(?:"[^"]*"|[^\s"]+)(?=\s|$))+|(?:\s(?:lang|path|kind):(?:"[^"]*"|[^\s"]+)\s*)+$/g;
-/** The sidecar reads longer questions as texts that were pasted: code, logs, issues. Their quotation marks are theirs. */
+/**
+ * The sidecar reads longer questions as texts that were pasted: code, logs, issues. So are those of several lines. Their
+ * quotation marks are theirs.
+ */
 const LONG = 200;
 /** So many exact texts a search takes. */
 const MOST_EXACT = 20;
@@ -42,15 +45,17 @@ export function understood(typed: string, folders?: FolderNames): Wanted {
       if (value !== "") values[name].push(value);
       return " ";
     });
-  const isLong = typed.replace(AROUND, "").trim().length > LONG;
-  const rest = isLong ? typed.replace(AROUND, take) : take(typed);
-  const exact = isLong ? [] : exactIn(rest);
+  const core = typed.replace(AROUND, "").trim();
+  const hasLines = core.includes("\n");
+  const isPasted = hasLines || core.length > LONG;
+  const rest = isPasted ? typed.replace(AROUND, take) : take(typed);
+  const text = isPasted ? rest : rest.replaceAll('"', " ");
   return {
-    text: (isLong ? rest : rest.replaceAll('"', " ")).replace(/\s+/g, " ").trim(),
+    text: (hasLines ? text : text.replace(/\s+/g, " ")).trim(),
     languages: values.lang.flatMap((value) => value.split(",")).filter((value) => value !== ""),
     ...scopeOf(values.path, folders),
     kinds: values.kind.flatMap((value) => value.split(",")).filter((value) => value !== ""),
-    exact,
+    exact: isPasted ? [] : exactIn(rest),
   };
 }
 

@@ -27,6 +27,13 @@ test("a long text that was pasted is one question, quotation marks and all", () 
   expect(understood(`"${"x".repeat(300)}"`).exact).toEqual([]);
 });
 
+test("a text of several lines keeps them, whatever its length, and its quotation marks are its own", () => {
+  const short = 'Traceback (most recent call last):\n  File "app.py", line 3, in run\n    go(path:x)\nKeyError: "name"';
+  expect(understood(`  ${short}\n\n`)).toMatchObject({ text: short, exact: [], paths: [] });
+  const long = PASTED.replaceAll(" raise", "\n    raise");
+  expect(understood(`lang:python ${long}`)).toMatchObject({ text: long, languages: ["python"], exact: [] });
+});
+
 test("filters before and after a long text count", () => {
   const { text, paths, languages } = understood(`path:"my folder/net" ${PASTED} lang:python`);
   expect([text, paths, languages]).toEqual([PASTED, ["my folder/net", "my folder/net/**"], ["python"]]);
