@@ -49,7 +49,8 @@ export function pathOfFolder(path: string, root?: string): string {
 
 /** In the order in which their answers count: letters of it, as the editor's list of files takes them; then patterns. */
 export function patternsOf(text: string, folders?: FolderNames): PathPattern[] {
-  const typed = text.trim().replace(ANCHOR, "");
+  const plain = text.trim();
+  const typed = plain.replace(ANCHOR, "") || plain;
   const { workspace, path } = placeOf(typed, folders);
   if (workspace === undefined) return patternsIn(typed);
   const inFolder = path === "" ? [{ pattern: "**" }] : patternsIn(path);
