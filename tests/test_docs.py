@@ -56,6 +56,18 @@ def test_a_file_that_has_been_moved_is_seen() -> None:
     assert dead(text, ours()) == ["engine/keeper.py", "keeper.py", "sidecar/none.py"]
 
 
+def sections_that_are_not_there(text: str) -> list[str]:
+    """Returns the sections to which a page refers (`see "A large tree" above`) and that it does not have."""
+    headings = set(re.findall(r"^#+ (.+?)$", text, re.M))
+    return [name for name in re.findall(r'\bsee\s+"([^"]+)"', text) if name not in headings]
+
+
+def test_every_section_of_its_own_that_a_page_refers_to_exists() -> None:
+    found = {page.relative_to(ROOT).as_posix(): sections_that_are_not_there(page.read_text("utf-8")) for page in PAGES}
+    assert {page: names for page, names in found.items() if names} == {}
+    assert sections_that_are_not_there('## One\nsee "One" above, see\n"Two" below') == ["Two"]
+
+
 @pytest.mark.parametrize("record", sorted((ROOT / "docs/decisions").glob("*.md")), ids=lambda path: path.stem)
 def test_a_decision_record_has_its_number_its_date_and_its_status(record: Path) -> None:
     title, empty, status = record.read_text("utf-8").split("\n")[:3]

@@ -44,14 +44,19 @@ export function quoted(text: string): string {
   return `"${short(visible(plain === "" ? text : plain).replaceAll('"', "'"))}"`;
 }
 
-/** For a row that also has words of ours: what the person here has typed, short and quoted, with every mark. */
-export function asTyped(text: string): string {
-  return `"${inRow(short(visible(text)))}"`;
+/** A text of several lines, with spaces in place of their ends and of tabs. */
+export function oneLine(text: string): string {
+  return text.replace(/ *[\t\r\n][ \t\r\n]*/g, " ").trim();
 }
 
-/** For a title in which quotation marks of ours are around it: what the person here has typed, short and visible. */
+/** For a row that also has words of ours: what the person here has asked, short and quoted, with every mark. */
+export function asTyped(text: string): string {
+  return `"${inRow(short(visible(oneLine(text))))}"`;
+}
+
+/** For a title in which quotation marks of ours are around it: what the person here has asked, short and visible. */
 export function inTitle(text: string): string {
-  return short(visible(text));
+  return short(visible(oneLine(text)));
 }
 
 function short(text: string): string {

@@ -183,6 +183,8 @@ def test_a_search_covers_all_folders_and_says_where_each_result_lies(
     assert len(letters["scores"]) == 1
     chosen = client.request("sidecar/searchCode", {"query": "line", "workspace": second.as_uri()})
     assert [row["path"] for row in chosen["results"]] == ["send.py"]
+    some = client.request("sidecar/searchCode", {"query": "line", "workspaces": [str(second)]})
+    assert [(row["workspace"], row["path"]) for row in some["results"]] == [(str(second), "send.py")]
 
 
 def test_folders_without_an_index_do_not_spoil_the_others(client: LspClient, folder: Path, second: Path) -> None:

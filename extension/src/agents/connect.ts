@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Programs } from "../setup/programs";
 import type { VirtualTexts } from "../virtualText";
 import { AGENTS, type Agent } from "./catalog";
+import { madeFor, takeAway } from "./made";
 import { entryText, firstDifference, withEntry } from "./entry";
 import { fromSidecar, said } from "../shown";
 import { tell } from "../tell";
@@ -67,7 +68,7 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
     await offerText(agent, file, entry, "It has changed in the meantime.");
     return;
   }
-  const made = (await exists(file)) ? undefined : await firstMissing(file);
+  const made = await madeFor(vscode.workspace.fs, file);
   await vscode.workspace.fs.createDirectory(file.with({ path: dirname(file.path) }));
   await vscode.workspace.fs.writeFile(file, Buffer.from(after, "utf8"));
   const chosen = await tell.info(fromSidecar(`${agent.name} is connected. ${agent.then}`), "Open File", "Undo");
@@ -75,30 +76,17 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
   if (chosen === "Undo") await takeBack({ agent, file, entry, before, after }, made);
 }
 
-/** Restores what was there before. `made` is the file or folder that was made for the entry; it is removed. */
-async function takeBack({ agent, file, before, after }: Proposal, made: vscode.Uri | undefined): Promise<void> {
+/** Restores what was there before. `made` is the file, if it was made for the entry, and the folders around it. */
+async function takeBack({ agent, file, before, after }: Proposal, made: readonly vscode.Uri[]): Promise<void> {
   const now = await textOf(file);
   if (now.unsaved || now.text !== after) {
     const message = said`${file.fsPath} has changed since, so its entry is yours to remove.`;
     if ((await tell.warning(message, "Open File")) === "Open File") await vscode.window.showTextDocument(file);
     return;
   }
-  if (made === undefined) await vscode.workspace.fs.writeFile(file, Buffer.from(before, "utf8"));
-  else await vscode.workspace.fs.delete(made, { recursive: true });
+  if (made.length === 0) await vscode.workspace.fs.writeFile(file, Buffer.from(before, "utf8"));
+  else await takeAway(vscode.workspace.fs, made);
   void tell.info(said`${fromSidecar(agent.name)} is not connected any more: ${file.fsPath} is as it was.`);
-}
-
-/** The file itself, or the outermost folder on its path that does not exist. */
-async function firstMissing(file: vscode.Uri): Promise<vscode.Uri> {
-  const parent = file.with({ path: dirname(file.path) });
-  return (await exists(parent)) ? file : firstMissing(parent);
-}
-
-function exists(file: vscode.Uri): Thenable<boolean> {
-  return vscode.workspace.fs.stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: string): Promise<void> {

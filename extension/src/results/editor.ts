@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { titleOf } from "../search/find";
 import { several } from "../search/place";
 import { countText } from "../search/row";
-import { quoted } from "../shown";
+import { oneLine, quoted } from "../shown";
 import type { PlacedHit } from "../sidecar";
 import type { VirtualTexts } from "../virtualText";
 import type { Kept } from "./shelf";
@@ -16,7 +16,7 @@ export async function showAsEditor(
   hits: readonly PlacedHit[],
 ): Promise<void> {
   const heading = `${titleOf(asked)}: ${countText(hits.length)}`;
-  const name = `Results for ${quoted(asked.query).replace(/[/?#%]/g, " ")}`;
+  const name = `Results for ${quoted(oneLine(asked.query)).replace(/[/?#%]/g, " ")}`;
   const uri = texts.keep(name, textOfHits(heading, found.notice, hits, several()));
   const document = await vscode.workspace.openTextDocument(uri);
   await vscode.window.showTextDocument(document, { preview: false });

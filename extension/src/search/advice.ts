@@ -3,7 +3,7 @@ import { asFailure } from "../failure";
 import { isFiltered, understood } from "./filters";
 import { type Asked, takesFilters } from "./find";
 import { modeOf } from "./modes";
-import { quoted } from "../shown";
+import { oneLine, quoted } from "../shown";
 
 export interface Advice {
   /** A codicon. */
@@ -89,7 +89,9 @@ const FEWER = "Leave out lang:, path:, kind: or the quotation marks to search ev
 export function adviceForNothing(asked: Asked, reason?: string): Advice {
   const how = asked.subject === "code" ? ` by ${modeOf(asked.mode).title}` : "";
   const what =
-    asked.subject === "similar" ? "Nothing like it was found" : `Nothing found for ${quoted(asked.query)}${how}`;
+    asked.subject === "similar"
+      ? "Nothing like it was found"
+      : `Nothing found for ${quoted(oneLine(asked.query))}${how}`;
   const narrowed = takesFilters(asked.subject) && isFiltered(understood(asked.query));
   return { icon: "circle-slash", title: what, detail: reason ?? (narrowed ? FEWER : HINTS[asked.subject]) };
 }

@@ -2,7 +2,9 @@
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import { KINDS, type Unfinished, filterText, finished, fitting } from "./filters";
+import { several } from "./place";
 import { countText } from "./row";
+import { placeOf } from "./typedPath";
 
 export interface Completion {
   /** The filter with its value. */
@@ -36,12 +38,17 @@ function languagesOf({ statuses }: Sidecar): Map<string, number> {
   return new Map([...counts].sort(([, one], [, other]) => other - one));
 }
 
-/** The folders beside and below the typed path, in every workspace folder. */
+/** The folders beside and below the typed path, in every open folder, or in the one that it begins with the name of. */
 async function folders(typed: string): Promise<string[]> {
-  const above = typed.includes("/") ? typed.slice(0, typed.lastIndexOf("/") + 1) : "";
-  const roots = vscode.workspace.workspaceFolders ?? [];
-  const found = await Promise.all(roots.map(({ uri }) => foldersIn(vscode.Uri.joinPath(uri, above))));
-  return [...new Set(found.flat())].sort().map((name) => above + name);
+  const above = typed.slice(0, typed.lastIndexOf("/") + 1);
+  const names = several();
+  const { workspace, path } = placeOf(above, names);
+  const roots = (vscode.workspace.workspaceFolders ?? []).filter(
+    ({ uri }) => workspace === undefined || uri.fsPath === workspace,
+  );
+  const found = await Promise.all(roots.map(({ uri }) => foldersIn(vscode.Uri.joinPath(uri, path))));
+  const own = workspace === undefined && path === "" ? [...(names?.values() ?? [])] : [];
+  return [...new Set([...own, ...found.flat()])].sort().map((name) => above + name);
 }
 
 async function foldersIn(uri: vscode.Uri): Promise<string[]> {

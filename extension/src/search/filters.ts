@@ -1,14 +1,15 @@
 // Filters among the words of a question: lang:, path:, kind: and "exact text". Does not use the editor's API.
+import type { FolderNames } from "../folderNames";
 import { ICON_KINDS } from "./kinds";
+import { type Scope, scopeOf } from "./typedPath";
 
 export type FilterName = "lang" | "path" | "kind";
 
-export interface Wanted {
+export interface Wanted extends Scope {
   /** The question without its filters, but with the text between quotation marks. */
   text: string;
   /** Of each list, any value may match; empty: no filter. Of `exact`, all values must match. */
   languages: string[];
-  paths: string[];
   kinds: string[];
   exact: string[];
 }
@@ -25,15 +26,18 @@ const FILTER = /(?<=^|\s)(lang|path|kind):(?:"([^"]*)"?|(\S*))/g;
 /** Filters alone, at the beginning and at the end of a text. */
 const AROUND =
   /^(?:\s*(?:lang|path|kind):(?:"[^"]*"|[^\s"]+)(?=\s|$))+|(?:\s(?:lang|path|kind):(?:"[^"]*"|[^\s"]+)\s*)+$/g;
-/** The sidecar reads longer questions as texts that were pasted: code, logs, issues. Their quotation marks are theirs. */
+/**
+ * The sidecar reads longer questions as texts that were pasted: code, logs, issues. So are those of several lines. Their
+ * quotation marks are theirs.
+ */
 const LONG = 200;
 /** So many exact texts a search takes. */
 const MOST_EXACT = 20;
 const LAST = /(?:^|\s)(lang|path|kind):(?:"([^"]*)|([^\s"]*))$/;
 const EXACT = /"([^"]+)"/g;
-const WILD = /[*?[\]{}]/;
 
-export function understood(typed: string): Wanted {
+/** `folders`: the names of the open folders, if there are several. */
+export function understood(typed: string, folders?: FolderNames): Wanted {
   const values: Record<FilterName, string[]> = { lang: [], path: [], kind: [] };
   const take = (text: string): string =>
     text.replace(FILTER, (_, name: FilterName, quoted?: string, plain?: string) => {
@@ -41,15 +45,17 @@ export function understood(typed: string): Wanted {
       if (value !== "") values[name].push(value);
       return " ";
     });
-  const isLong = typed.replace(AROUND, "").trim().length > LONG;
-  const rest = isLong ? typed.replace(AROUND, take) : take(typed);
-  const exact = isLong ? [] : exactIn(rest);
+  const core = typed.replace(AROUND, "").trim();
+  const hasLines = core.includes("\n");
+  const isPasted = hasLines || core.length > LONG;
+  const rest = isPasted ? typed.replace(AROUND, take) : take(typed);
+  const text = isPasted ? rest : rest.replaceAll('"', " ");
   return {
-    text: (isLong ? rest : rest.replaceAll('"', " ")).replace(/\s+/g, " ").trim(),
+    text: (hasLines ? text : text.replace(/\s+/g, " ")).trim(),
     languages: values.lang.flatMap((value) => value.split(",")).filter((value) => value !== ""),
-    paths: values.path.flatMap(globsOf),
+    ...scopeOf(values.path, folders),
     kinds: values.kind.flatMap((value) => value.split(",")).filter((value) => value !== ""),
-    exact,
+    exact: isPasted ? [] : exactIn(rest),
   };
 }
 
@@ -58,11 +64,20 @@ function exactIn(text: string): string[] {
   return exact.length > MOST_EXACT ? [] : exact;
 }
 
-/** The tool's parameters, without those of absent filters. */
-export function parametersOf({ languages, paths, kinds, exact }: Wanted): Record<string, string[]> {
-  return Object.fromEntries(
-    Object.entries({ languages, paths, kinds, exact }).filter(([, values]) => values.length > 0),
-  );
+/** The tool's parameters and its place, without those of absent filters. */
+export function parametersOf({
+  languages,
+  paths,
+  kinds,
+  exact,
+  workspaces,
+}: Wanted): Record<string, string | string[]> {
+  const [workspace, ...more] = workspaces;
+  const lists = Object.entries({ languages, paths, kinds, exact, workspaces: more.length > 0 ? workspaces : [] });
+  return {
+    ...Object.fromEntries(lists.filter(([, values]) => values.length > 0)),
+    ...(workspace === undefined || more.length > 0 ? {} : { workspace }),
+  };
 }
 
 export function isFiltered(wanted: Wanted): boolean {
@@ -95,11 +110,3 @@ export function fitting(values: readonly string[], typed: string): string[] {
 
 /** The sidecar's kinds that a person would ask for. */
 export const KINDS: readonly string[] = ICON_KINDS.filter((kind) => kind !== "file");
-
-/** A folder means everything in it, a file itself; a name alone is one at any depth. */
-function globsOf(path: string): string[] {
-  const plain = path.replace(/^\.?\//, "").replace(/\/+$/, "");
-  if (plain === "") return [];
-  if (WILD.test(plain)) return [plain.includes("/") ? plain : `**/${plain}`];
-  return plain.includes("/") ? [plain, `${plain}/**`] : [plain, `${plain}/**`, `**/${plain}`, `**/${plain}/**`];
-}

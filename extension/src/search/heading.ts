@@ -22,6 +22,14 @@ interface Heading {
   found: Found | undefined;
 }
 
+/** A list whose rows keep the order of the answer: the editor would put those first whose label contains the input. */
+export function orderedList<T extends vscode.QuickPickItem>(): vscode.QuickPick<T> {
+  const list = vscode.window.createQuickPick<T>();
+  // If a single word is typed, the editor itself marks it in the match.
+  list.matchOnDetail = true;
+  return Object.assign(list, { sortByLabel: false });
+}
+
 export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Heading): void {
   const { title, subject, mode, found } = heading;
   const notice = found?.notice === undefined ? undefined : fromSidecar(found.notice).text;

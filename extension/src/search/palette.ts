@@ -4,7 +4,7 @@ import type { PlacedHit } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
 import { Asking, type Outcome } from "./asking";
 import { completionsOf } from "./completions";
-import { type ToggleButton, dress } from "./heading";
+import { type ToggleButton, dress, orderedList } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
 import { takesFilters, type Asked, type Found } from "./find";
 import {
@@ -21,6 +21,7 @@ import {
   hitItems,
   pastItems,
 } from "./items";
+import { Lines } from "./lines";
 import { type Mode, modeAfter, modeOf } from "./modes";
 import type { Opening, Surroundings } from "./opening";
 import { peekAt } from "../results/peek";
@@ -33,10 +34,11 @@ import { failed, tell } from "../tell";
 const PAUSE_MS = 150;
 
 export class Palette implements vscode.Disposable {
-  private readonly list = vscode.window.createQuickPick<Item>();
+  private readonly list = orderedList<Item>();
   private readonly preview = new Preview();
   private readonly asking: Asking<Asked, Found>;
   private mode: Mode;
+  private lines: Lines;
   private answered: { asked: Asked; found: Found } | undefined;
   /** The row that is active although nobody has moved to it. */
   private resting: Item | undefined;
@@ -52,18 +54,15 @@ export class Palette implements vscode.Disposable {
     private readonly around: Surroundings,
   ) {
     this.mode = modeOf(opening.mode);
+    this.lines = new Lines(opening.query);
     this.asking = new Asking(
       (asked, signal) => findOrTell(around.sidecar, asked, signal, (advice) => this.putAside(adviceItems(advice))),
       (outcome) => this.show(outcome),
       PAUSE_MS,
     );
     this.list.placeholder = opening.placeholder;
-    this.list.value = this.isNarrowing || opening.begun === true ? "" : opening.query;
+    this.list.value = this.isNarrowing || opening.begun === true ? "" : this.lines.shown;
     this.list.matchOnDescription = this.isNarrowing;
-    // If a single word is typed, the editor itself marks it in the match.
-    this.list.matchOnDetail = true;
-    // Rows keep the order of the answer; the editor would put rows first whose label contains the input.
-    Object.assign(this.list, { sortByLabel: false });
     this.list.onDidChangeValue(() => this.typed());
     this.list.onDidChangeActive(([item]) => void this.movedTo(item));
     this.list.onDidAccept(() => void this.accept());
@@ -122,7 +121,7 @@ export class Palette implements vscode.Disposable {
 
   private get asked(): Asked {
     const { subject, spot, query } = this.opening;
-    const typed = this.isNarrowing ? query : this.list.value.trim();
+    const typed = this.isNarrowing ? query : this.lines.asked(this.list.value.trim());
     return { subject, query: typed, mode: this.mode.id, ...(spot === undefined ? {} : { spot }) };
   }
 
@@ -140,7 +139,7 @@ export class Palette implements vscode.Disposable {
   }
 
   private askNow(): void {
-    if (!this.isNarrowing) this.around.typed(this.list.value);
+    if (!this.isNarrowing) this.around.typed(this.lines.asked(this.list.value));
     if (!this.isQuestion) this.showPast();
     else this.asking.now(this.asked);
   }
@@ -148,7 +147,7 @@ export class Palette implements vscode.Disposable {
   private typed(): void {
     this.typings++;
     if (this.isNarrowing) return;
-    this.around.typed(this.list.value);
+    this.around.typed(this.lines.asked(this.list.value));
     const part = takesFilters(this.opening.subject) ? unfinished(this.list.value) : undefined;
     if (part !== undefined) void this.complete(part);
     else if (!this.isQuestion) this.showPast();
@@ -232,7 +231,8 @@ export class Palette implements vscode.Disposable {
 
   private askAgain(past: Asked): void {
     this.mode = modeOf(past.mode);
-    this.list.value = past.query;
+    this.lines = new Lines(past.query);
+    this.list.value = this.lines.shown;
     this.dress();
     this.askNow();
   }

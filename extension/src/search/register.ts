@@ -9,8 +9,11 @@ import type { Opening } from "./opening";
 import { Palette } from "./palette";
 import type { Spot } from "./find";
 import { LastTyped } from "./last";
+import { asQuestion } from "./lines";
 import { lastingSearches } from "./lasting";
 import { filterText } from "./filters";
+import { several } from "./place";
+import { pathOfFolder } from "./typedPath";
 import type { Sidecar } from "../sidecar";
 import { said } from "../shown";
 import { tell } from "../tell";
@@ -18,7 +21,6 @@ import { tell } from "../tell";
 const MODE = "sidecar.mode";
 const OPEN = "sidecar.paletteOpen";
 const HEARD = "sidecar.heard";
-const LONGEST_QUERY = 20_000;
 /** Lines before and after the cursor. */
 const AROUND = 10;
 
@@ -111,21 +113,24 @@ const PATH = {
   placeholder: "A part of the path, or a pattern: src/**/*.py",
 } as const;
 
-/** The filter with which a question about a folder begins. The workspace's own folder needs none. */
+/** The filter with which a question about a folder begins. The workspace's only folder needs none. */
 function beginningIn(sidecar: Sidecar, folder: vscode.Uri | undefined): Pick<Opening, "query" | "begun"> {
   const root = folder === undefined ? undefined : sidecar.workspaceOf(folder);
-  const path = folder === undefined || root === undefined ? "" : folder.path.slice(root.uri.path.length + 1);
-  return { query: path === "" ? "" : `${filterText("path", path)} `, begun: true };
+  if (folder === undefined || root === undefined) return { query: "", begun: true };
+  const path = folder.path.slice(root.uri.path.length + 1);
+  const name = several()?.get(root.uri.fsPath);
+  if (path === "" && name === undefined) return { query: "", begun: true };
+  return { query: `${filterText("path", pathOfFolder(path, name))} `, begun: true };
 }
 
 /** Other commands may pass a query. Menus pass other values, which are ignored. */
 function textOf(given: unknown): string | undefined {
-  return typeof given === "string" ? given : undefined;
+  return typeof given === "string" ? asQuestion(given) : undefined;
 }
 
 function selectedText(): string {
   const editor = vscode.window.activeTextEditor;
-  return editor === undefined ? "" : asQuery(editor.document.getText(editor.selection));
+  return editor === undefined ? "" : asQuestion(editor.document.getText(editor.selection));
 }
 
 /** What to search for where no file's lines are to be compared: in an untitled text, or in a notebook's cell. */
@@ -134,11 +139,7 @@ function textAtCursor(): string {
   if (editor === undefined) return "";
   const { line } = editor.selection.active;
   const around = new vscode.Range(Math.max(0, line - AROUND), 0, line + AROUND + 1, 0);
-  return selectedText() || asQuery(editor.document.getText(around));
-}
-
-function asQuery(text: string): string {
-  return text.replace(/\s+/g, " ").trim().slice(0, LONGEST_QUERY);
+  return selectedText() || asQuestion(editor.document.getText(around));
 }
 
 function findSimilar({ sidecar }: Features, open: (opening: Omit<Opening, "mode">) => void, given: unknown): void {

@@ -9,9 +9,12 @@ import { fromSidecar, type Sentence } from "../shown";
 import { failed, tell } from "../tell";
 
 export function register(features: Features): vscode.Disposable[] {
-  const { sidecar, log, texts } = features;
+  const { sidecar, log, texts, programs } = features;
   return [
-    vscode.commands.registerCommand("sidecar.restart", () => sidecar.renew()),
+    vscode.commands.registerCommand("sidecar.restart", () => {
+      programs.wanted();
+      return sidecar.renew();
+    }),
     vscode.commands.registerCommand("sidecar.showLog", () => log.show()),
     vscode.commands.registerCommand("sidecar.doctor", () => showDoctor(features, texts)),
     vscode.commands.registerCommand("sidecar.openConfig", () => openConfig(sidecar)),

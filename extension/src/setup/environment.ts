@@ -20,7 +20,7 @@ export interface Wheel {
 }
 
 export interface Report {
-  step(message: string): void;
+  step: (message: string) => void;
   log: (line: string) => void;
   signal: AbortSignal;
 }
@@ -67,15 +67,12 @@ export class Environment {
 
   /** Makes it if it is not there; windows that come meanwhile wait for the first. Rejects with `SetUpProblem`. */
   async make(report: Report): Promise<void> {
-    const waiting = (): void => report.step("Another window is preparing Sidecar…");
-    const lock = `${this.folder}.lock`;
+    const makeOnce = async () => (await this.isComplete()) || this.makeWhole(report);
     try {
-      await alone(lock, async () => (await this.isComplete()) || this.makeAnew(report), waiting, report.signal);
+      await this.alone(makeOnce, report.step, report.signal);
     } catch (error) {
-      if (report.signal.aborted) {
-        await this.remove();
+      if (report.signal.aborted)
         throw new SetUpProblem("cancelled", "The set-up was cancelled. Restart begins it anew.");
-      }
       throw error;
     }
   }
@@ -98,8 +95,29 @@ export class Environment {
     }
   }
 
-  async remove(): Promise<void> {
+  /** Removes it, after another window that is just making it. `step` is told what is waited for. */
+  async forget(step: Report["step"]): Promise<void> {
+    await this.alone(() => this.remove(), step);
+  }
+
+  private async alone(work: () => Promise<unknown>, step: Report["step"], signal?: AbortSignal): Promise<void> {
+    const waiting = (): void => step("Another window is preparing Sidecar…");
+    await alone(`${this.folder}.lock`, work, { waiting, ...(signal && { signal }) });
+  }
+
+  /** Only for whoever has the lock: the folder may be another window's. */
+  private async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Leaves nothing behind if it is cancelled. */
+  private async makeWhole(report: Report): Promise<void> {
+    try {
+      await this.makeAnew(report);
+    } catch (error) {
+      if (report.signal.aborted) await this.remove();
+      throw error;
+    }
   }
 
   private async makeAnew(report: Report): Promise<void> {

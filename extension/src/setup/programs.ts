@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { Log } from "../log";
 import type { Program } from "../server/program";
 import { launchSettings } from "../settings";
+import { Agreement, type Place } from "./agreement";
 import { Environment } from "./environment";
 import { expand } from "./expand";
 import { isInPath } from "./path";
@@ -17,11 +18,11 @@ import { carriedWheel } from "./wheel";
 import { said } from "../shown";
 import { failed, tell } from "../tell";
 
+const SET_UP = "Set Up";
 const PYTHON_PAGE = "https://www.python.org/downloads/";
 
 export class Programs {
-  private agreed = false;
-  private asking = false;
+  private readonly agreement: Agreement;
 
   constructor(
     private readonly extension: vscode.ExtensionContext,
@@ -29,7 +30,14 @@ export class Programs {
     private readonly again: () => void,
     /** Called with what the set-up is doing; undefined: it is over. */
     private readonly step: (message: string | undefined) => void,
-  ) {}
+  ) {
+    this.agreement = new Agreement(again);
+  }
+
+  /** To be called before a start that the person has asked for: what has to be agreed to is asked before their eyes. */
+  wanted(): void {
+    this.agreement.wanted();
+  }
 
   /** Rejects with a `SetUpProblem` that has already been shown to the person. */
   async find(): Promise<Program> {
@@ -57,11 +65,15 @@ export class Programs {
 
   /** Removes the private environment; the next `find` makes it anew, for the person has asked for that. */
   async forget(): Promise<void> {
-    await (await this.environment()).remove();
-    this.agreed = true;
+    const environment = await this.environment();
+    await environment.forget(this.step);
+    this.step(undefined);
+    this.agreement.give();
   }
 
   private async locate(): Promise<Program> {
+    const place = this.agreement.begin();
+    const agreed = this.agreement.take();
     const { environment: env } = launchSettings();
     const own = this.own();
     if (own !== undefined) {
@@ -69,7 +81,10 @@ export class Programs {
       return { command: own, args: [], env };
     }
     const environment = await this.environment();
-    if (!(await environment.isComplete())) await this.makeIfAgreed(environment);
+    if (!(await environment.isComplete())) {
+      if (!agreed) return this.askFor(environment, place);
+      await this.make(environment);
+    }
     await environment.used().catch((error: unknown) => this.log.warn(String(error)));
     return { command: environment.program, args: [], env };
   }
@@ -92,29 +107,10 @@ export class Programs {
   }
 
   /** Says what it will download before it does so; until then nothing runs. */
-  private async makeIfAgreed(environment: Environment): Promise<void> {
-    if (!this.agreed) {
-      await environment.checkPython();
-      void this.ask(environment);
-      throw new SetUpProblem("not-agreed", "Sidecar is not set up yet: Restart says what it would fetch.");
-    }
-    this.agreed = false;
-    await this.make(environment);
-  }
-
-  private async ask({ wheel, folder }: Environment): Promise<void> {
-    if (this.asking) return;
-    this.asking = true;
-    const { fetched, installed } = wheel.megabytes;
-    const chosen = await tell.info(
-      said`Sidecar needs a Python environment of its own, once. It fetches about ${fetched} MB from Python's package index (pypi.org, or the one in pip's configuration) and puts ${installed} MB into ${folder}. Your code stays here.`,
-      "Set Up",
-      "Not Now",
-    );
-    this.asking = false;
-    if (chosen !== "Set Up") return;
-    this.agreed = true;
-    this.again();
+  private async askFor(environment: Environment, place: Place): Promise<never> {
+    await environment.checkPython();
+    void this.agreement.ask(place, (where) => agrees(environment, where));
+    throw new SetUpProblem("not-agreed", "Sidecar is not set up yet: Restart says what it would fetch.");
   }
 
   private make(environment: Environment): Thenable<void> {
@@ -151,6 +147,18 @@ export class Programs {
     };
     await actions[chosen]();
   }
+}
+
+/** Says what would be fetched, how much, and where to. */
+async function agrees({ wheel, folder }: Environment, place: Place): Promise<boolean> {
+  const { fetched, installed } = wheel.megabytes;
+  const needs = said`Sidecar needs a Python environment of its own, once.`;
+  const means = said`It fetches about ${fetched} MB from Python's package index (pypi.org, or the one in pip's configuration) and puts ${installed} MB into ${folder}. Your code stays here.`;
+  const chosen =
+    place === "dialog"
+      ? await tell.dialog(needs, [means], SET_UP)
+      : await tell.info(said`${needs} ${means}`, SET_UP, "Not Now");
+  return chosen === SET_UP;
 }
 
 function variables() {

@@ -15,7 +15,7 @@ export interface RunOptions {
 
 export type Run = (command: string, args: readonly string[], options?: RunOptions) => Promise<Ran>;
 
-/** Never rejects. Aborting the signal ends the program. */
+/** Never rejects. Aborting the signal ends the program. Settles when it has ended, and writes nothing any more. */
 export const run: Run = (command, args, options = {}) =>
   new Promise((settle) => {
     let output = "";
@@ -35,6 +35,13 @@ export const run: Run = (command, args, options = {}) =>
     };
     child.stdout.on("data", heard);
     child.stderr.on("data", heard);
-    child.on("error", (error) => settle({ status: undefined, output: output + String(error) }));
-    child.on("close", (status) => settle({ status: status ?? 1, output }));
+    let failure: Error | undefined;
+    child.on("error", (error) => (failure ??= error));
+    child.on("close", (status) =>
+      settle(
+        failure === undefined
+          ? { status: status ?? 1, output }
+          : { status: undefined, output: output + String(failure) },
+      ),
+    );
   });

@@ -1,5 +1,5 @@
 // What the extension offers to agents.
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent } from "./mcpClient";
 import { expect, test } from "./test";
@@ -41,6 +41,18 @@ test("what has been written can be taken back, the folder that was made for it t
   await window.answer("Cursor is connected.", "Undo");
   await window.notice("Cursor is not connected any more");
   expect(existsSync(folder)).toBe(false);
+});
+
+test("what others have put beside an entry since stays when it is taken back", async ({ window }) => {
+  const folder = join(window.editor.folder, ".cursor");
+  await window.chooseFrom("Sidecar: Connect an Agent…", "Cursor");
+  await window.button(window.dialog, "Write It").click();
+  await window.notice("Cursor is connected.", ["Undo"]);
+  writeFileSync(join(folder, "theirs.json"), "{}");
+  await window.answer("Cursor is connected.", "Undo");
+  await window.notice("Cursor is not connected any more");
+  expect(readdirSync(folder)).toEqual(["theirs.json"]);
+  rmSync(folder, { recursive: true });
 });
 
 test("a file that the entry does not fit into is left alone, and the text to paste is offered", async ({ window }) => {

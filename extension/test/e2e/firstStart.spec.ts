@@ -19,7 +19,18 @@ test("nothing is fetched before somebody has seen what, how much and where to, a
   await expect(asked).toContainText(/about \d+ MB from Python's package index .* puts \d+ MB into .*environments/);
   await window.picture("setup-question");
   expect(existsSync(environments(window))).toBe(false);
-  await window.searchSays("retry", "Sidecar is not set up yet");
+  // Whoever asks for it in the palette sees it at once, although the first question may hide in the bell, and may say no.
+  for (const attempt of [1, 2]) {
+    await window.searchSays("retry", "Sidecar is not set up yet");
+    await expect(window.row(0)).toContainText("Press Enter: Restart.");
+    await window.page.keyboard.press("Enter");
+    await expect(window.dialog, `attempt ${attempt}`).toContainText(QUESTION, { timeout: 60_000 });
+    await expect(window.dialog).toContainText(/about \d+ MB .* puts \d+ MB into .*environments/);
+    if (attempt === 1) await window.picture("setup-dialog");
+    await window.button(window.dialog, "Cancel").click();
+    await expect(window.dialog).toHaveCount(0);
+  }
+  expect(existsSync(environments(window))).toBe(false);
 });
 
 test("cancelling is no error, a search meanwhile says what is going on, and it can be begun again", async ({

@@ -38,6 +38,39 @@ test("each folder has its MCP server, one search covers them all", async ({ wind
   await window.picture("folders");
 });
 
+test("Search in This Folder asks about one folder of the workspace, or about one in it, and nowhere else", async ({
+  window,
+}) => {
+  for (const name of ["starlette", "uvicorn"]) {
+    mkdirSync(join(window.editor.root, name, "herons"));
+    writeFileSync(join(window.editor.root, name, "herons/count.py"), "def count_the_herons():\n    return 3\n");
+  }
+  await expect(async () => {
+    await window.search("count the herons");
+    for (const name of ["starlette", "uvicorn"])
+      await expect(window.rows.filter({ hasText: `${name}/herons/count.py` })).toHaveCount(1, { timeout: 5000 });
+  }).toPass();
+  await window.page.keyboard.press("Escape");
+  await window.command("View: Show Explorer");
+  const row = window.items.filter({ hasText: /^uvicorn$/ }).and(window.page.locator("[aria-level='1']"));
+  await expect(async () => {
+    await window.page.keyboard.press("Escape");
+    await window.chooseFromMenuOf(row, "Search in This Folder");
+    await expect(window.input).toHaveValue("path:./uvicorn ", { timeout: 5000 });
+  }).toPass();
+  await window.typesOn("count the herons");
+  await window.answered();
+  await expect(window.row(0)).toContainText("uvicorn/herons/count.py");
+  await expect(window.rows.filter({ hasText: "starlette/" })).toHaveCount(0);
+  await window.picture("search-in-one-of-two-folders");
+  await window.fillAnew("path:./uvicorn/herons count the herons");
+  await window.answered();
+  await expect(window.rows.filter({ hasText: /\.py:/ })).toHaveCount(1);
+  await window.searchSays("uvicorn/herons/count", "count.py", "Sidecar: Search by Path");
+  await expect(window.row(0)).toContainText("uvicorn");
+  for (const name of ["starlette", "uvicorn"]) rmSync(join(window.editor.root, name, "herons"), { recursive: true });
+});
+
 test("a folder that is taken out of the workspace file is searched no more and has no page, until it is back", async ({
   window,
 }) => {

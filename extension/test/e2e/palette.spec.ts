@@ -1,5 +1,5 @@
 // The search palette in a repository of more than 2,000 files: what it never does unasked, and what it says.
-import { writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
@@ -217,7 +217,7 @@ test("Search in This Folder of the Explorer asks about that folder, and is typed
   await expect(async () => {
     await window.page.keyboard.press("Escape");
     await window.chooseFromMenuOf(folder, "Search in This Folder");
-    await expect(window.input).toHaveValue("path:services ", { timeout: 5000 });
+    await expect(window.input).toHaveValue("path:./services ", { timeout: 5000 });
   }).toPass();
   await window.typesOn("refund");
   await window.answered();
@@ -265,4 +265,19 @@ test("Search by Path takes letters of the path in any case, as Ctrl+P does", asy
   }
   await window.searchSays("appbill7", "approve_billing_7.py", "Sidecar: Search by Path");
   await window.picture("path-by-letters");
+});
+
+test("a name with brackets is found as it is written, by its path and in its folder", async ({ window }) => {
+  const folder = join(window.editor.folder, "services/[lot]");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "[id].py"), "def weigh_the_narwhals():\n    return 3\n");
+  writeFileSync(join(window.editor.folder, "services/i.py"), "def weigh_the_narwhals_again():\n    return 3\n");
+  await window.searchSays("weigh the narwhals", "[id].py");
+  await window.searchSays("[id].py", "services/[lot]", "Sidecar: Search by Path");
+  await expect(window.row(1)).toContainText("i.py");
+  await window.search("weigh the narwhals path:services/[lot]");
+  await expect(window.rows.filter({ hasText: /\.py:/ })).toHaveCount(1);
+  await expect(window.row(0)).toContainText("services/[lot]/[id].py");
+  rmSync(folder, { recursive: true });
+  rmSync(join(window.editor.folder, "services/i.py"));
 });

@@ -1,6 +1,6 @@
 // The search palette, on the source of a real package.
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";
 
@@ -145,6 +145,32 @@ test("the selected text is the first query", async ({ window }) => {
   await window.page.keyboard.press("Alt+Shift+S");
   await expect(window.input).toHaveValue(word ?? "");
   await window.answered();
+});
+
+test("selected lines are the query, on one line, and more can be typed after them", async ({ window }) => {
+  const text = readFileSync(join(window.editor.folder, "starlette/middleware/gzip.py"), "utf8");
+  const [first = "", second = ""] = text.split("\n").slice(11, 13);
+  await window.openFile("starlette/middleware/gzip.py");
+  await window.goToLine(12);
+  for (const key of ["Home", "Shift+ArrowDown", "Shift+End"]) await window.page.keyboard.press(key);
+  await expect(window.statusItem("selected")).toBeVisible();
+  await window.page.keyboard.press("Alt+Shift+S");
+  await expect(window.input).toHaveValue(`${first.trim()} ${second.trim()}`);
+  await window.answered();
+  await expect(window.row(0)).toContainText("gzip.py");
+  await window.page.keyboard.press("End");
+  await window.typesOn(" lang:python");
+  await window.page.keyboard.press("Space");
+  await window.answered();
+  await expect(window.row(0)).toContainText("gzip.py");
+  await window.page.keyboard.press("Enter");
+  await expect(window.tab("gzip.py")).toBeVisible();
+  // What was asked is kept with its lines.
+  const kept = join(window.editor.root, "data/User/globalStorage/sidecar-search.sidecar/searches");
+  const asked = JSON.stringify(`${first}\n${second} lang:python`);
+  await expect
+    .poll(() => readdirSync(kept).map((name) => readFileSync(join(kept, name), "utf8")))
+    .toContainEqual(expect.stringContaining(asked));
 });
 
 test("nothing found says how it was searched and what to try", async ({ window }) => {

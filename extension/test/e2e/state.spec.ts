@@ -213,6 +213,45 @@ test("exclude takes effect when it is set, and again when it is taken back", asy
   }).toPass({ timeout: LONG_MS });
 });
 
+test("include and the size of files take effect when they are set, and again when they are taken back", async ({
+  window,
+}) => {
+  await isReady(window);
+  const big = "starlette/applications.py";
+  for (const [setting, value, usual] of [
+    ["sidecar.include", ["services/**"], ["**/*"]],
+    ["sidecar.maxFileSize", "1KB", "1MB"],
+  ] as const) {
+    window.setMachine({ [setting]: value });
+    await expect(async () => {
+      await window.searchSays(big, "Nothing found", "Sidecar: Search by Path");
+    }).toPass({ timeout: LONG_MS });
+    await window.searchSays("services/taxes/", "_taxes_", "Sidecar: Search by Path");
+    await window.page.keyboard.press("Escape");
+    window.setMachine({ [setting]: usual });
+    await expect(async () => {
+      await window.searchSays(big, "applications.py", "Sidecar: Search by Path");
+    }).toPass({ timeout: LONG_MS });
+    await window.page.keyboard.press("Escape");
+  }
+});
+
+test("a model takes effect when it is set: one that is not there leaves words only, until it is taken back", async ({
+  window,
+}) => {
+  await isReady(window);
+  window.setMachine({ "sidecar.model": "no-such-model" });
+  await expect(item(window)).toContainText("Words only", { timeout: LONG_MS });
+  await window.search(QUESTION);
+  await expect(window.prompt).toContainText("Searched by word only");
+  await window.page.keyboard.press("Escape");
+  window.setMachine({ "sidecar.model": "static-code-256" });
+  await isReady(window);
+  await window.search(QUESTION);
+  await expect(window.prompt).toBeHidden();
+  await expect(window.row(0)).toContainText(/\w+\.py:\d+/);
+});
+
 test("what the folder's own settings exclude takes the place of what the person's do", async ({ window }) => {
   await isReady(window);
   const own = join(window.editor.folder, ".vscode");

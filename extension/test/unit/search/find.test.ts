@@ -1,6 +1,6 @@
 import type { CancellationToken } from "vscode";
 import { expect, test } from "vitest";
-import { find, patternOf, titleOf, type Asked } from "../../../src/search/find";
+import { find, titleOf, type Asked } from "../../../src/search/find";
 import { Failure } from "../../../src/failure";
 import type { Sidecar } from "../../../src/sidecar";
 import { hit } from "../hits";
@@ -62,13 +62,63 @@ test("paths become hits of whole files, each of its folder", async () => {
   expect(available).toBe(7);
 });
 
-test.each([
-  ["client", { pattern: "client", fuzzy: true }],
-  [" src/net ", { pattern: "src/net", fuzzy: true }],
-  ["*.py", { pattern: "**/*.py" }],
-  ["src/**/*.py", { pattern: "src/**/*.py" }],
-])("%s is looked for as %o", (typed, pattern) => {
-  expect(patternOf(typed)).toEqual(pattern);
+/** Answers each search by path with what is there for its pattern; a pattern that is not there is none. */
+function listing(paths: Record<string, string[] | Failure>) {
+  const calls: Record<string, unknown>[] = [];
+  const call = (_: string, { limit: _limit, ...params }: Record<string, unknown>) => {
+    calls.push(params);
+    const found = paths[String(params.pattern)] ?? [];
+    if (found instanceof Failure) return Promise.reject(found);
+    return Promise.resolve({ matches: found, totalMatches: found.length, reason: "No." });
+  };
+  return { sidecar: { call } as unknown as Sidecar, calls };
+}
+
+test("a name that could be a pattern is found as it is written first, then what it matches as a pattern", async () => {
+  const { sidecar, calls } = listing({ "[id].tsx": ["app/[id].tsx"], "**/[id].tsx": ["i.tsx", "app/[id].tsx"] });
+  const { hits } = await find(sidecar, { ...code, subject: "path", query: "[id].tsx" }, token);
+  expect(calls).toEqual([{ pattern: "[id].tsx", fuzzy: true }, { pattern: "**/[id].tsx" }]);
+  expect(hits.map(({ path }) => path)).toEqual(["app/[id].tsx", "i.tsx"]);
+});
+
+test("a name that is no pattern is found, and only what is neither is refused", async () => {
+  const refused = new Failure("INVALID_PATTERN", "The brackets are not closed.");
+  const { sidecar } = listing({ "[z-a]": ["[z-a]/x.py"], "**/[z-a]": refused, "**/[y-a]": refused });
+  const asked: Asked = { ...code, subject: "path" };
+  expect((await find(sidecar, { ...asked, query: "[z-a]" }, token)).hits).toHaveLength(1);
+  await expect(find(sidecar, { ...asked, query: "[y-a]" }, token)).rejects.toBe(refused);
+});
+
+const FOLDERS = new Map([
+  ["/w/back", "back"],
+  ["/w/front", "front"],
+]);
+
+test("a path that begins with an open folder's name is one in that folder, for files and for what is in them", async () => {
+  const { sidecar, calls } = noting(ANSWER);
+  const found = await find(sidecar, { ...code, query: "retry path:./back/src" }, token, FOLDERS);
+  expect(calls[0]!.params).toMatchObject({ workspace: "/w/back", paths: ["src", "src/**"], query: "retry" });
+  expect(found.hits[0]!.workspace).toBe("/w/back");
+  await find(sidecar, { ...code, query: "retry path:./front" }, token, FOLDERS);
+  expect(calls[1]!.params).toMatchObject({ workspace: "/w/front" });
+  expect(calls[1]!.params).not.toHaveProperty("paths");
+
+  const listed = listing({ "src/x": ["src/x.py"] });
+  const files = await find(listed.sidecar, { ...code, subject: "path", query: "back/src/x" }, token, FOLDERS);
+  expect(files.hits.map(({ path, workspace }) => [path, workspace])).toEqual([["src/x.py", "/w/back"]]);
+  expect(listed.calls).toEqual([
+    { pattern: "src/x", fuzzy: true, workspace: "/w/back" },
+    { pattern: "back/src/x", fuzzy: true },
+  ]);
+});
+
+test("paths in two of three folders are looked for in these two, and a path in none of them everywhere", async () => {
+  const folders = new Map([...FOLDERS, ["/w/docs", "docs"]]);
+  const { sidecar, calls } = noting(ANSWER);
+  await find(sidecar, { ...code, query: "path:back/src path:front/src retry" }, token, folders);
+  expect(calls[0]!.params).toMatchObject({ workspaces: ["/w/back", "/w/front"] });
+  await find(sidecar, { ...code, query: "path:back/src path:lib/src retry" }, token, folders);
+  for (const place of ["workspace", "workspaces"]) expect(calls[1]!.params).not.toHaveProperty(place);
 });
 
 test("filters among the words are the tool's parameters, and not searched for", async () => {
@@ -80,7 +130,7 @@ test("filters among the words are the tool's parameters, and not searched for", 
     kinds: ["method"],
     exact: ["def call"],
   });
-  expect(calls[0]!.params.paths).toContain("src/**");
+  expect(calls[0]!.params.paths).toContain("**/src/**");
 });
 
 test("a kind that is asked for narrows a search for symbols", async () => {

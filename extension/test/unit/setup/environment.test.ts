@@ -62,6 +62,21 @@ function environment(machine: FakeMachine, changes: Partial<Parts> = {}): Enviro
   });
 }
 
+/** The machine, which reports when pip is to run, and then waits. */
+function heldAtPip(machine: FakeMachine): { run: Run; arrival: Promise<void>; goOn: () => void } {
+  let [goOn, arrived] = [(): void => undefined, (): void => undefined];
+  const goesOn = new Promise<void>((go) => (goOn = go));
+  const arrival = new Promise<void>((here) => (arrived = here));
+  const run: Run = async (command, args, options) => {
+    if (args.includes("install")) {
+      arrived();
+      await goesOn;
+    }
+    return machine.run(command, args, options);
+  };
+  return { run, arrival, goOn: () => goOn() };
+}
+
 function report(): Report & { steps: string[] } {
   const steps: string[] = [];
   return { steps, step: (message) => steps.push(message), log: () => undefined, signal: new AbortController().signal };
@@ -133,16 +148,47 @@ test("one that failed is not complete, is not locked, and is made anew the next 
   expect(await room.isComplete()).toBe(true);
 });
 
-test("cancelling is told as that", async () => {
+test("cancelling is told as that, and leaves nothing behind", async () => {
   const stop = new AbortController();
   const machine = new FakeMachine();
   machine.pip = () => {
     stop.abort();
     return { status: 1, output: "" };
   };
-  await expect(environment(machine).make({ ...report(), signal: stop.signal })).rejects.toMatchObject({
-    kind: "cancelled",
-  });
+  const room = environment(machine);
+  await expect(room.make({ ...report(), signal: stop.signal })).rejects.toMatchObject({ kind: "cancelled" });
+  expect(existsSync(room.folder)).toBe(false);
+});
+
+test("who gives up waiting for another window removes nothing of what that one is making", async () => {
+  const machine = new FakeMachine();
+  const stop = new AbortController();
+  const { run, arrival, goOn } = heldAtPip(machine);
+  const first = environment(machine, { run });
+  const made = first.make(report());
+  await arrival;
+  const second = { ...report(), step: () => stop.abort(), signal: stop.signal };
+  await expect(environment(machine).make(second)).rejects.toMatchObject({ kind: "cancelled" });
+  expect(existsSync(join(first.folder, "bin/python"))).toBe(true);
+  goOn();
+  await made;
+  expect(await first.isComplete()).toBe(true);
+  expect(machine.ran).toEqual(["venv", "pip"]);
+});
+
+test("one that is to be made anew is removed after another window has made it, not while it does", async () => {
+  const machine = new FakeMachine();
+  const events: string[] = [];
+  const { run, arrival, goOn } = heldAtPip(machine);
+  const room = environment(machine, { run });
+  const made = room.make(report()).then(() => events.push("made"));
+  await arrival;
+  const forgotten = environment(machine)
+    .forget(() => goOn())
+    .then(() => events.push("forgotten"));
+  await Promise.all([made, forgotten]);
+  expect(events).toEqual(["made", "forgotten"]);
+  expect(existsSync(room.folder)).toBe(false);
 });
 
 test("the launcher follows the environment in use, and those not used for long are removed", async () => {

@@ -1,3 +1,6 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { run } from "../../../src/setup/run";
 
@@ -18,4 +21,18 @@ test("a program that is not there, and one that is stopped, do not throw", async
     onLine: () => stop.abort(),
   });
   expect((await running).status).toBeUndefined();
+});
+
+test("a program that is stopped has ended before that is told: it writes nothing afterwards", async () => {
+  const room = mkdtempSync(join(tmpdir(), "run-"));
+  const last = join(room, "last");
+  const stop = new AbortController();
+  const program = `
+    process.on("SIGTERM", () => { require("fs").writeFileSync(process.argv[1], ""); process.exit(); });
+    setInterval(() => {}, 1000);
+    console.log("ready");
+  `;
+  await run(process.execPath, ["-e", program, last], { signal: stop.signal, onLine: () => stop.abort() });
+  expect(existsSync(last)).toBe(true);
+  rmSync(room, { recursive: true });
 });
