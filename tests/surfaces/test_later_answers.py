@@ -44,7 +44,12 @@ async def test_a_question_that_is_put_off_is_answered_later(process: Process, ch
 
 async def test_an_answer_to_a_question_that_is_not_open_is_not_taken(process: Process) -> None:
     editor = await process.editor("Neovim", puts_off)
-    for params in ({}, {"question": "1" * 32, "chosen": {"title": "Delete index"}}, {"question": [], "chosen": None}):
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"question": "1" * 32, "chosen": {"title": "Delete index"}},
+        {"question": [], "chosen": None},
+    ]
+    for params in wrong:
         assert await editor.request("sidecar/answer", params) == {"taken": False}
 
 
