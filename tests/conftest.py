@@ -42,7 +42,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's backgro
 _TESTS = Path(__file__).parent
 _PROGRAMS = frozenset({"daemon", "e2e", "spec"})
 """Folders whose tests all need real programs."""
-_PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "seen", "served", "server", "siege"})
+_PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "seen", "seen_by_keys", "served", "server", "siege"})
 """Fixtures that start a program; most of them are a module's. No other fixture may have one of these names."""
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 

@@ -936,6 +936,7 @@ export interface ActivityChanged {
 
 export interface QuestionClosed {
   request: string;
+  question: string;
   message: string;
   reason: "answered" | "timeout" | "cancelled";
   answeredBy?: string;

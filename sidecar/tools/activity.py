@@ -121,9 +121,11 @@ class ActivityChanged(CamelResult):
 
 class QuestionClosed(CamelResult):
     """`sidecar/questionClosed`: the `window/showMessageRequest` with this id and message no longer needs an answer.
-    `answered_by` names the client through which a person has answered it, if one has."""
+    `question` is the id in its field `question`. `answered_by` names the client through which a person has answered it,
+    if one has."""
 
     request: str
+    question: str
     message: str
     reason: Literal["answered", "timeout", "cancelled"]
     answered_by: str | None = None

@@ -121,6 +121,7 @@ async def test_an_editor_gets_the_parts_of_a_question_and_its_own_one_in_its_own
     await confirmer.ask(question, own=str(Path("/fake/rails")))
     foreign, own = wire.sent
     assert foreign["message"].startswith('"robot" wants to permanently delete')
+    assert foreign["question"].pop("id") != own["question"].pop("id")
     assert foreign["question"] == {
         "title": 'Delete the search index of "rails"?',
         "asker": '"robot"',

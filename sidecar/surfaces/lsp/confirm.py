@@ -1,9 +1,15 @@
-"""Asks the person at the editor a tool's question, by `window/showMessageRequest`."""
+"""Asks the person at the editor a tool's question, by `window/showMessageRequest`.
+
+Some clients must answer a request of the server at once, and would have to hold the keyboard until the person has
+chosen. They answer `{"later": true}`, and send what was chosen as `sidecar/answer`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from sidecar.tools.activity import QuestionClosed
@@ -35,6 +41,8 @@ class Confirmer:
         self._can_ask = can_ask
         self._timeout_s = timeout_s
         self._gone = asyncio.Event()
+        self._later: dict[str, asyncio.Future[Any]] = {}
+        """What will be chosen, by the id of the question."""
 
     def can_ask(self) -> bool:
         """Whether the client is connected and can show a question."""
@@ -49,6 +57,17 @@ class Confirmer:
         """Marks the client as gone: its open questions are answered with `nobody`."""
         self._gone.set()
 
+    def answer(self, question: object, chosen: object) -> bool:
+        """Takes the answer to a question that the client put off. `question` is its id, `chosen` an action or None.
+
+        Returns False if no such question is open: it has been answered, it timed out, or another process asked it.
+        """
+        later = self._later.get(question) if isinstance(question, str) else None
+        if later is None or later.done():
+            return False
+        later.set_result(chosen)
+        return True
+
     async def ask(self, question: Question, closing: Closing | None = None, own: str = "") -> Answer:
         """Asks the question and returns the answer.
 
@@ -59,42 +78,53 @@ class Confirmer:
         if not self.can_ask():
             return "nobody"
         timeout_s = self._timeout_s()
-        params = _params(question, own, timeout_s)
+        number = uuid.uuid4().hex
+        params = _params(question, number, own, timeout_s)
         request_id, future = self._wire.ask_client("window/showMessageRequest", params)
-        # The future is never cancelled: pygls fails on the answer to a cancelled request, and late answers do come.
-        future.add_done_callback(_retrieved)
+        closed = partial(QuestionClosed, request=request_id, question=number, message=params["message"])
+        chosen = asyncio.ensure_future(self._chosen(number, future))
         leaving = asyncio.ensure_future(self._gone.wait())
         try:
-            await asyncio.wait({future, leaving}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({chosen, leaving}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            if chosen.done():
+                return "nobody" if chosen.cancelled() or chosen.exception() else _answer(question, chosen.result())
         except asyncio.CancelledError:
             why = closing or Closing()
-            self._close(
-                QuestionClosed(
-                    request=request_id, message=params["message"], reason=why.reason, answered_by=why.by or None
-                )
-            )
+            self._close(closed(reason=why.reason, answered_by=why.by or None))
             raise
         finally:
             leaving.cancel()
-        if future.done():
-            return "nobody" if future.cancelled() or future.exception() else _answer(question, future.result())
+            chosen.cancel()
         if self.left:
             return "nobody"
-        self._close(QuestionClosed(request=request_id, message=params["message"], reason="timeout"))
+        self._close(closed(reason="timeout"))
         return "timeout"
+
+    async def _chosen(self, question: str, future: asyncio.Future[Any]) -> object:
+        """Returns what the person has chosen, when the client answers or later."""
+        # The request's own future is never cancelled: pygls fails on the answer to a cancelled request, and late answers
+        # do come.
+        future.add_done_callback(_retrieved)
+        later = self._later[question] = asyncio.get_running_loop().create_future()
+        try:
+            said = await asyncio.shield(future)
+            return await later if isinstance(said, dict) and said.get("later") is True else said
+        finally:
+            del self._later[question]
 
     def _close(self, closed: QuestionClosed) -> None:
         self._wire.withdraw(closed.request)
         self._wire.notify("sidecar/questionClosed", CODE_SEARCH.shape(closed))
 
 
-def _params(question: Question, own: str, timeout_s: float) -> dict[str, Any]:
+def _params(question: Question, number: str, own: str, timeout_s: float) -> dict[str, Any]:
     sentence = question.title if own else question.message
     return {
         "type": WARNING if question.destructive else INFO,
         "message": "\n".join(part for part in (sentence, question.detail) if part),
         "actions": [{"title": question.accept}, {"title": question.decline}],
         "question": {
+            "id": number,
             "title": question.title,
             "asker": question.asker,
             "detail": question.detail,

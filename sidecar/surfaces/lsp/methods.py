@@ -14,6 +14,7 @@ from sidecar.surfaces.lsp.protocol import Method
 
 OWN = "sidecar/"
 ACTIVITY = "sidecar/activity"
+ANSWER = "sidecar/answer"
 
 
 class LspSession(Protocol):
@@ -35,6 +36,9 @@ class LspSession(Protocol):
     def activity(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers `sidecar/activity`."""
 
+    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answers `sidecar/answer`."""
+
     async def wind_down(self) -> None:
         """Ends all work of the client, for `shutdown`."""
 
@@ -52,6 +56,7 @@ class Methods:
             types.SHUTDOWN: self._shutdown,
             types.WORKSPACE_EXECUTE_COMMAND: self._execute_command,
             ACTIVITY: self._activity,
+            ANSWER: self._answer,
         }
         self.notifications: dict[str, Method] = {
             types.INITIALIZED: self._initialized,
@@ -112,6 +117,9 @@ class Methods:
 
     def _activity(self, params: Any) -> dict[str, Any]:
         return self._session.activity(named(params))
+
+    def _answer(self, params: Any) -> dict[str, Any]:
+        return self._session.answer(named(params))
 
     def _cancel_progress(self, params: Any) -> None:
         self._session.stops.stop(params["token"])

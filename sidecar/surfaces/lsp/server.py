@@ -25,7 +25,7 @@ from sidecar.surfaces.lsp.documents import chosen_encoding
 from sidecar.surfaces.lsp.editor_client import EditorClient, Stops
 from sidecar.surfaces.lsp.envelope import strings
 from sidecar.surfaces.lsp.folders import Folders
-from sidecar.surfaces.lsp.methods import ACTIVITY, Methods
+from sidecar.surfaces.lsp.methods import ACTIVITY, ANSWER, Methods
 from sidecar.surfaces.lsp.protocol import SidecarProtocol, converter
 from sidecar.surfaces.lsp.status import StatusFeed
 from sidecar.surfaces.lsp.uris import uri_of
@@ -183,6 +183,10 @@ class SidecarServer(JsonRPCServer):
         """Answers `sidecar/activity`. Raises `InvalidParams`."""
         return CODE_SEARCH.shape(self._sessions.activity(activity_params(params), self.calls.session))
 
+    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answers `sidecar/answer`: takes what the person has chosen, if the question is still open."""
+        return {"taken": self._editor.answer(params.get("question"), params.get("chosen"))}
+
     async def wind_down(self) -> None:
         """Ends everything that this client has started, and prevents new work. It may be called more than once."""
         self.protocol.shut_down = True
@@ -290,7 +294,7 @@ def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
         ),
         experimental={
-            "sidecar": {"requests": [*(tool.lsp_method for tool in (*service.tools, *FOR_EDITORS)), ACTIVITY]}
+            "sidecar": {"requests": [*(tool.lsp_method for tool in (*service.tools, *FOR_EDITORS)), ACTIVITY, ANSWER]}
         },
     )
 

@@ -1,18 +1,25 @@
--- sidecar in Neovim (0.7 or newer): search by meaning and by word, with the server's questions as menus.
---   require('sidecar').start()                  -- serves the current directory; options: cmd, root_dir, settings, ask
+-- sidecar in Neovim (0.7 or newer): search by meaning and by word, and a list of the server's questions.
+--   require('sidecar').start()                  -- serves the current directory; options: cmd, root_dir, settings
 --   :SidecarSearch retry with backoff           -- fills the quickfix list and opens it
 --   :SidecarPick retry with backoff             -- in Telescope if it is there, else in vim.ui.select
+--   :SidecarQuestions                           -- what agents ask you; a question is announced and takes no key
 --   :SidecarIndex  :SidecarReindex  :SidecarDelete  :SidecarStatus  :SidecarStop  :checkhealth sidecar
 local M = { progress = {}, cmd = { 'sidecar', '--stdio' } }
-
--- The chosen action, the server's last one (the no) listed first; vim.NIL for none: the server takes that as a no.
-local function ask(params)
-  local lines, actions = { params.message }, params.actions or {}
-  for i = #actions, 1, -1 do lines[#lines + 1] = #actions + 1 - i .. '. ' .. actions[i].title end
-  return actions[#actions + 1 - vim.fn.inputlist(lines)] or vim.NIL
-end
+local questions = require('sidecar.questions')
 
 local function tell(text) vim.notify('sidecar: ' .. text, vim.log.levels.WARN) end
+
+-- Neovim sends what a handler returns at once, and waiting in it would take the keyboard. So the answer comes later.
+local function put_off(_, params)
+  local asked = params.question
+  if not (asked and asked.id) then return tell('update sidecar: it is older than this plugin') or vim.NIL end
+  questions.add(params, function(action)
+    M.call('answer', { question = asked.id, chosen = action }, function(err, result)
+      if err or not result.taken then tell('this question was void already') end
+    end)
+  end)
+  return { later = true }
+end
 
 function M.start(options)
   options = options or {}
@@ -25,7 +32,9 @@ function M.start(options)
     init_options = options.settings or vim.empty_dict(),
     flags = { debounce_text_changes = 0 }, -- the server waits for a pause in typing itself
     handlers = {
-      ['window/showMessageRequest'] = function(_, params) return (options.ask or ask)(params) end,
+      ['window/showMessageRequest'] = put_off,
+      ['window/showMessage'] = function(_, params) require('sidecar.tell')(params.message) end,
+      ['sidecar/questionClosed'] = function(_, params) questions.closed(params) end,
       ['$/progress'] = function(_, params) table.insert(M.progress, params.value) end,
       ['sidecar/status'] = function(_, params) M.status = params end,
     },
@@ -38,7 +47,10 @@ function M.start(options)
     end,
     on_exit = function()
       M.client, M.status = nil, nil
-      vim.schedule(function() vim.api.nvim_create_augroup('sidecar', {}) end) -- which clears it
+      vim.schedule(function()
+        questions.clear()
+        vim.api.nvim_create_augroup('sidecar', {}) -- which clears it
+      end)
     end,
   })
 end
@@ -78,6 +90,7 @@ local function show(err, result) vim.notify(err and err.message or vim.inspect(r
 local function command(name, run, nargs) vim.api.nvim_create_user_command('Sidecar' .. name, run, { nargs = nargs }) end
 command('Search', function(c) M.search(c.args) end, '+')
 command('Pick', function(c) require('sidecar.pick').pick(c.args) end, '+')
+command('Questions', function() questions.open() end, 0)
 command('Stop', function() M.stop() end, 0)
 for name, method in pairs({ Index = 'createIndex', Reindex = 'reindexProject', Delete = 'deleteIndex' }) do
   command(name, function() M.call(method, vim.empty_dict(), show) end, 0)
