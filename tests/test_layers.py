@@ -19,7 +19,14 @@ VALUES = ("model", "errors", "locks", "lock_file", "logs", "processes", "shown",
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
-    *("parts.git_places", "parts.pattern_index", "parts.pattern_limit", "parts.data_folder", "parts.own_file"),
+    *(
+        "parts.git_config",
+        "parts.git_places",
+        "parts.pattern_index",
+        "parts.pattern_limit",
+        "parts.data_folder",
+        "parts.own_file",
+    ),
     *("parts.confine", "parts.blocks", "parts.encodings", "parts.encoded", "parts.reading_order"),
     *("parts.secrets.plain", "parts.asking"),
 )

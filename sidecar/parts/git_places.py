@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat as modes
 from collections.abc import Mapping
 from pathlib import Path
 
+from sidecar.parts.git_config import config_values
 from sidecar.small_files import TooLarge, read_small_file, stat_if_there
 
 _POINTER_BYTES = 8192
 """The maximum size of a file that holds one path or one commit."""
-MAX_CONFIG_BYTES = 1024 * 1024
 
 
 def read_note(path: Path) -> str:
@@ -126,15 +125,6 @@ def _core_setting(config: str, name: str) -> str:
     Empty when it is not set, or when permissions forbid reading the file, which git then ignores too.
     """
     try:
-        raw = read_small_file(config, MAX_CONFIG_BYTES) or b""
+        return next(reversed(config_values(config, f"core.{name}")), "")
     except PermissionError:
         return ""
-    section, value = "", ""
-    for line in map(str.strip, raw.decode("utf-8", "replace").splitlines()):
-        header = re.match(r"\[\s*([^\]]*?)\s*\](.*)$", line)
-        if header:
-            section, line = header[1].lower(), header[2].strip()  # noqa: PLW2901
-        setting = re.match(rf"{name}\s*=\s*(.*)$", line, re.IGNORECASE)
-        if section == "core" and setting:
-            value = setting[1].strip().strip('"')
-    return value

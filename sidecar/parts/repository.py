@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sidecar.parts.git_places import MAX_CONFIG_BYTES, git_folder, read_note, repository_above
-from sidecar.small_files import TooLarge, read_small_file
+from sidecar.parts.git_config import config_values
+from sidecar.parts.git_places import git_folder, read_note, repository_above
+from sidecar.small_files import TooLarge
 
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:]+):(?!//)(?P<path>.+)")
 
@@ -30,14 +31,7 @@ def _origin(tree: str) -> str:
     if folder is None:
         return ""
     shared = folder / (read_note(folder / "commondir") or ".")
-    section, found = "", ""
-    for line in (read_small_file(shared / "config", MAX_CONFIG_BYTES) or b"").decode("utf-8", "replace").splitlines():
-        header = re.match(r"\s*\[\s*([^\]]*?)\s*\]", line)
-        setting = re.match(r"\s*url\s*=\s*(.*?)\s*$", line, re.IGNORECASE)
-        section = header[1] if header else section
-        if setting and section == 'remote "origin"':
-            found = found or setting[1].strip('"')
-    return found
+    return next(iter(config_values(shared / "config", "remote.origin.url")), "")
 
 
 def _normal(address: str) -> str:

@@ -7,8 +7,10 @@ import base64
 import json
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import Recall, Recalled
 from sidecar.engine.ports import Parts
 from sidecar.engine.team import rows
@@ -30,7 +33,7 @@ from sidecar.parts.team.container import name_of, pack, unpack
 from sidecar.parts.team.places import FolderPlace
 from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere
-from tests.engine.projects import FILES, find, image, index
+from tests.engine.projects import FILES, Project, find, image, index
 from tests.engine.teams import Team, get
 
 pytestmark = pytest.mark.process
@@ -48,15 +51,30 @@ def written_by(workspace: IndexedWorkspace) -> tuple[int, object]:
 
 
 def check_it_is_a_miss(team: Team, reason: str) -> None:
-    """Checks that a developer refuses the snapshot on the shelf with this reason, and that the developer's index stays
-    as it was."""
-    workspace = team.clone().open()
+    """Checks that a developer refuses the snapshot on the shelf with this reason, keeps no vector of it, and has the
+    same index as before."""
+    developer = team.clone()
+    workspace = developer.open()
+    with pytest.raises(SnapshotUnusable, match=reason):
+        get(workspace, team.shelf)
+    assert kept(developer) == {}
     index(workspace)
     before = written_by(workspace)
+    vectors = kept(developer)
     with pytest.raises(SnapshotUnusable, match=reason):
         get(workspace, team.shelf)
     assert written_by(workspace) == before
+    assert kept(developer) == vectors
     assert not (Path(workspace.status().index_path) / "download").exists()
+
+
+def kept(project: Project) -> dict[bytes, bytes]:
+    """Returns the vectors that are kept for all workspaces of this user, by the hash of their text."""
+    file = IndexLayout(project.home, str(project.root)).vectors
+    if not file.exists():
+        return {}
+    with closing(sqlite3.connect(file)) as connection:
+        return dict(connection.execute("SELECT hash, vector FROM vectors"))
 
 
 def tampered(shelf: Path, part: str, change: Callable[[Any], Any]) -> None:
@@ -445,6 +463,44 @@ def test_lines_that_are_not_those_of_the_chunk_are_read_anew(team: Team) -> None
     workspace = developer.open()
     get(workspace, team.shelf)
     assert image(workspace) == image(team.nothing_like(developer).opened[0])
+
+
+def replanted(shelf: Path, planted: bytes, *also: tuple[str, Callable[[Any], Any]]) -> None:
+    """Makes the same snapshot with one more vector, under a hash that is greater than all others."""
+
+    def longer(raw: bytes) -> bytes:
+        half = len(raw) // 2
+        dimension = half // count
+        return raw[:half] + raw[:dimension] + raw[half:] + raw[half : half + dimension]
+
+    (head,) = FolderPlace(shelf).heads()
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(shelf / name_of(head.sha256), Path(folder), rows.PARTS)
+        count = len((Path(folder) / "vector-hashes").read_bytes()) // 16
+    tampered(shelf, "vector-hashes", lambda raw: raw + planted)
+    tampered(shelf, "vectors", longer)
+    for part, change in also:
+        tampered(shelf, part, change)
+
+
+ELSEWHERE = b"\xff" * 16
+"""The hash of a text of another repository."""
+
+
+def test_a_snapshot_plants_no_vector_of_a_text_that_the_checkout_does_not_have(team: Team) -> None:
+    team.make()
+    honest = team.clone("honest")
+    get(honest.open(), team.shelf)
+    replanted(team.shelf, ELSEWHERE)
+    developer = team.clone()
+    assert get(developer.open(), team.shelf).embedded == 0
+    assert kept(developer) == kept(honest)
+
+
+def test_a_path_does_not_stand_for_another_text(team: Team) -> None:
+    team.make()
+    replanted(team.shelf, ELSEWHERE, ("hashes", lambda raw: ELSEWHERE + raw[16:]))
+    check_it_is_a_miss(team, "hashes of paths are not those of its paths")
 
 
 # ---------------------------------------------------------------- signatures, and what needs an index

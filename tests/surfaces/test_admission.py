@@ -52,6 +52,33 @@ async def test_more_than_may_be_served_are_not_admitted_until_one_leaves() -> No
     assert admission.admit("second")
 
 
+async def test_no_caller_has_more_than_its_share_and_another_still_has_a_place() -> None:
+    admission = Admission(most_of_each=2)
+    for name in ("one a", "one b", "one c", "two a"):
+        admission.arrive(name, "user 1", lambda: None)
+    assert [admission.admit(name, name[:3]) for name in ("one a", "one b", "one c", "two a")] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    admission.leave("one a")
+    assert admission.admit("one c", "one")
+
+
+async def test_when_every_place_is_taken_a_caller_with_fewer_gets_one_of_the_caller_with_the_most() -> None:
+    """It is the one on which nothing was asked for the longest time."""
+    admission, closed = Admission(most_admitted=4), Closed()
+    for name in ("one a", "one b", "one c", "two a", "two b", "one d", "two c", "two d"):
+        admission.arrive(name, "user 1", closed.of(name))
+    assert all(admission.admit(name, name[:3]) for name in ("one a", "one b", "one c", "two a", "one a"))
+    assert admission.admit("two b", "two") and closed == ["one b"]
+    assert not admission.admit("one d", "one") and not admission.admit("two c", "two")
+    assert closed == ["one b"]
+    admission.leave("one b")
+    assert admission.admit("one a", "one") and not admission.admit("two d", "two")
+
+
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux, and root to be another user")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 import stat
-from collections.abc import Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,16 @@ from sidecar.errors import ConfigInvalid, InvalidParams, PermissionDenied
 from sidecar.surfaces.http.app import make_app
 from sidecar.surfaces.http.group import Group
 from sidecar.surfaces.http.limits import CallerLimits
+from sidecar.surfaces.http.run import serve_until
+from sidecar.surfaces.loopback.listening import listening
 from sidecar.surfaces.mcp.http import Reader
 from sidecar.tools.callers import TOKEN, CallerList, GroupCaller
 from sidecar.tools.registry import DEFAULT_TOOLS
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
+from tests.patience import PATIENCE_S
+
+AT_ONCE = 4
 
 
 class Clock:
@@ -154,7 +162,7 @@ def group(door: tuple[CallerList, Service], per_minute: int = 100, **options: An
     def make(caller: GroupCaller) -> Any:
         return make_app(service.for_caller((), {}, ()), "", names=())
 
-    return Group(callers, make, limits=CallerLimits(per_minute, 4, Clock()), **options)
+    return Group(callers, make, limits=CallerLimits(per_minute, AT_ONCE, Clock()), **options)
 
 
 async def ask(app: Group, path: str, *headers: tuple[str, str], client: str = "203.0.113.9") -> tuple[int, Any, bytes]:
@@ -239,3 +247,81 @@ async def test_a_message_of_mcp_that_does_not_come_is_408() -> None:
     await Reader(never, seconds=0.01)({"type": "http", "method": "POST"}, receive, send)
     assert said[0]["status"] == 408
     assert "0.01 seconds" in json.loads(said[1]["body"])["error"]["message"]
+
+
+# ------------------------------------------------------------------ connections
+
+
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def listens(app: Group) -> AsyncIterator[Callable[[], Awaitable[Ends]]]:
+    """Serves the application on a port; what it yields makes a connection to it."""
+    over = asyncio.Event()
+    with listening("--host", "127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        serving = asyncio.create_task(serve_until(app, listener, over.wait()))
+        try:
+            yield lambda: asyncio.open_connection("127.0.0.1", port)
+        finally:
+            over.set()
+            await asyncio.wait_for(serving, PATIENCE_S)
+
+
+async def status_over(ends: Ends, token: str, *more: str) -> int:
+    """Asks for the metrics on this connection and returns the status of the answer, which is read to its end."""
+    head = ["GET /metrics HTTP/1.1", "Host: here", f"Authorization: Bearer {token}", *more]
+    ends[1].write("\r\n".join([*head, "", ""]).encode())
+    answer = await asyncio.wait_for(ends[0].readuntil(b"\r\n\r\n"), PATIENCE_S)
+    length = re.search(rb"content-length: (\d+)", answer)
+    assert length is not None
+    await asyncio.wait_for(ends[0].readexactly(int(length[1])), PATIENCE_S)
+    return int(answer.split()[1])
+
+
+@pytest.mark.parametrize(
+    ("more", "begun"),
+    [
+        ([], b"G"),
+        ([], b"GET /metrics HTTP/1.1\r\nHost: "),
+        (["Content-Length: 1000"], b"x"),
+        (["Transfer-Encoding: chunked"], b"3e8\r\nx"),
+    ],
+)
+async def test_a_request_that_begins_and_does_not_go_on_ends_its_connection(
+    door: tuple[CallerList, Service], more: list[str], begun: bytes
+) -> None:
+    """Also after a valid one, and if what comes is the rest of a request that is answered already."""
+    token = door[0].add("one", [], ["reading"])
+    async with listens(group(door, seconds=0.05)) as connect:
+        ends = await connect()
+        assert await status_over(ends, token, *more) == 200
+        ends[1].write(begun)
+        with contextlib.suppress(ConnectionResetError):
+            assert await asyncio.wait_for(ends[0].read(), PATIENCE_S) == b""
+        ends[1].close()
+
+
+async def test_a_caller_with_too_many_connections_is_told_so_and_the_next_caller_is_served(
+    door: tuple[CallerList, Service],
+) -> None:
+    one, two = (door[0].add(name, [], ["reading"]) for name in ("one", "two"))
+    async with listens(group(door)) as connect:
+        held = [await connect() for _ in range(2 * AT_ONCE + 1)]
+        statuses = [await status_over(ends, one) for ends in held]
+        assert statuses == [*[200] * (2 * AT_ONCE), 503]
+        others = await connect()
+        assert await status_over(others, two) == 200
+        assert await status_over(held[0], one) == 200
+        for ends in (*held, others):
+            ends[1].close()
+
+
+async def test_a_proxy_may_have_as_many_connections_as_it_wants(door: tuple[CallerList, Service]) -> None:
+    token = door[0].add("one", [], ["reading"])
+    async with listens(group(door, behind_proxy=True)) as connect:
+        held = [await connect() for _ in range(2 * AT_ONCE + 1)]
+        assert {await status_over(ends, token) for ends in held} == {200}
+        for ends in held:
+            ends[1].close()

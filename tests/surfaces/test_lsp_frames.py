@@ -57,6 +57,15 @@ def test_a_length_that_is_no_number_is_refused() -> None:
         assert events[1:] == [Message({"a": 1})]
 
 
+def test_a_header_with_thousands_of_blanks_takes_no_longer_than_to_read_it() -> None:
+    """With an expression that can divide blanks between three places, this test would take hours."""
+    blanks = b" \t" * 4000
+    for line in (b"Content-Length:" + blanks + b"x", b"Content-Length" + blanks, b"Content-Length:" + blanks + b"2\rx"):
+        events = list(FrameReader().feed(line + b"\r\n" + frame({"a": 1})))
+        assert events[-1] == Message({"a": 1}), line[:20]
+    assert list(FrameReader().feed(b"Content-Length" + blanks + b":\t2 \t\r\n\r\n{}")) == [Message({})]
+
+
 def test_bodies_that_are_not_json_are_refused_with_the_reason() -> None:
     for body in (b"{", b"\xff\xfe", b"NaN", b"[" * 100_000, b"9" * 10_000, b""):
         stream = b"Content-Length: %d\r\n\r\n" % len(body) + body + frame({"a": 1})

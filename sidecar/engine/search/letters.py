@@ -2,12 +2,15 @@
 
 A path fits if it contains the letters of each typed word in their order, in any case, with anything in between. Letters
 that stand together, that begin a word, or that are in the file's own name count for more.
+
+Both texts come from anybody. The work for a word and a path grows with the sum of their lengths: a path is never looked
+through again for every way in which letters can be skipped.
 """
 
 from __future__ import annotations
 
 import heapq
-import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -39,11 +42,10 @@ def best_fits(paths: Iterable[str], typed: str, limit: int) -> tuple[list[Fit], 
 def fitting(typed: str) -> Callable[[str], float | None]:
     """Returns a function that scores a path, higher for a better fit; it returns None for a path that does not fit."""
     words = typed.replace("\\", "/").casefold().split()
-    patterns = [re.compile(".*?".join(map(re.escape, word)), re.DOTALL) for word in words]
 
     def score(path: str) -> float | None:
         folded = path.casefold()
-        if not words or not all(pattern.search(folded) for pattern in patterns):
+        if not words or not all(_has(folded, word) for word in words):
             return None
         # Folding may change the length of a text; then the positions in both no longer correspond.
         letters = path if len(folded) == len(path) else folded
@@ -68,26 +70,48 @@ def _places(folded: str, path: str, word: str, start: int) -> list[int] | None:
     together = folded.find(word, start)
     if together >= 0:
         return list(range(together, together + len(word)))
+    latest = _latest(folded, word, start)
+    if latest is None:
+        return None
+    beginnings: dict[str, list[int]] = {}
+    for place in range(start, len(path)):
+        if _is_beginning(path, place):
+            beginnings.setdefault(folded[place], []).append(place)
     places: list[int] = []
     at = start
-    for number, letter in enumerate(word):
-        first = folded.find(letter, at)
-        if first < 0:
-            return None
-        begins = next((i for i in range(first, len(path)) if folded[i] == letter and _is_beginning(path, i)), first)
-        follows = bool(places) and first == places[-1] + 1
-        place = first if follows or not _has(folded, word[number + 1 :], begins + 1) else begins
+    for letter, last in zip(word, latest, strict=True):
+        place = folded.find(letter, at)
+        if not places or place != places[-1] + 1:
+            own = beginnings.get(letter, ())
+            next_one = bisect_left(own, place)
+            if next_one < len(own) and own[next_one] <= last:
+                place = own[next_one]
         places.append(place)
         at = place + 1
     return places
 
 
-def _has(folded: str, letters: str, at: int) -> bool:
+def _has(folded: str, letters: str) -> bool:
+    """Whether the text contains the letters in this order."""
+    at = 0
     for letter in letters:
         at = folded.find(letter, at) + 1
         if at == 0:
             return False
     return True
+
+
+def _latest(folded: str, word: str, start: int) -> list[int] | None:
+    """Returns the last position of each letter from which the rest of the word still fits; None if it does not fit
+    after `start`."""
+    latest: list[int] = []
+    end = len(folded)
+    for letter in reversed(word):
+        end = folded.rfind(letter, start, end)
+        if end < 0:
+            return None
+        latest.append(end)
+    return latest[::-1]
 
 
 def _value(path: str, places: list[int], start: int) -> float:

@@ -4,6 +4,9 @@ machine. A snapshot that adds to a base is taken over together with it, as one.
 The git blob id of each file is compared with that of the file on disk, and the texts of its chunks are read from that
 file. A file that differs is left to the pass over the workspace that follows. Some chunks are embedded again, and the
 snapshot is refused if its vectors are not those that this machine computes.
+
+All workspaces share the embedding cache, so a vector is put into it only after everything in the snapshot has been
+checked, and only if it belongs to a text that this checkout has.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,10 +23,10 @@ import numpy as np
 from sidecar import shown
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled, text_hash
+from sidecar.engine.ingest.team_vectors import TextsOf
 from sidecar.engine.team import rows
 from sidecar.engine.team.gather import FILES_AT_ONCE, RecallAll
 from sidecar.engine.team.held import Held, HeldFile, Unpacked
-from sidecar.engine.team.rows import VectorRows
 from sidecar.errors import Cancelled, SnapshotUnusable
 from sidecar.model.files import Chunk
 from sidecar.model.terms import IsCancelled, Progress
@@ -36,7 +39,6 @@ SPOT_CHECKED = 50
 LEAST_COSINE = 0.97
 """The minimum cosine between a vector of the snapshot and the one that this machine computes. On another processor,
 vectors of quantised models differ a little, those of tables not at all."""
-_VECTORS_AT_ONCE = 4096
 T = TypeVar("T")
 
 
@@ -52,14 +54,14 @@ def adopt(
     sources: Sequence[Unpacked],
     generation: Generation,
     recall_all: RecallAll,
-    body_text: Callable[[Chunk], str],
+    texts: TextsOf,
     progress: Progress,
     cancelled: IsCancelled,
 ) -> Adopted:
     """Fills an empty generation that is open for writing. `sources` has the snapshot, after its base if it has one.
     Raises SnapshotUnusable, Cancelled and the errors of the parts; the caller then has to drop the generation."""
     held = Held(sources, generation.model.dimension)
-    return _Adoption(held, generation, _Disk(recall_all, body_text)).run(progress, cancelled)
+    return _Adoption(held, generation, _Disk(recall_all, texts)).run(progress, cancelled)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class _Disk:
     """Access to the files of this checkout."""
 
     recall_all: RecallAll
-    body_text: Callable[[Chunk], str]
+    texts: TextsOf
 
 
 class _Adoption:
@@ -83,16 +85,18 @@ class _Adoption:
         self._disk = disk
 
     def run(self, progress: Progress, cancelled: IsCancelled) -> Adopted:
-        """Checks some vectors, then takes over the vectors, the files with their chunks, and the words, in this
-        order."""
+        """Checks everything that is in the snapshot, then takes over the words, and the files with their chunks and
+        vectors."""
+        self._check()
         self._spot_check(cancelled)
-        self._keep()
+        self._write_words()
         taken = np.zeros(len(self._files.paths), bool)
         written = set[str]()
         for number, (some, answers) in enumerate(self._recalled(range(len(self._files.paths)), cancelled)):
-            known = self._generation.kept.find(self._hashes_of(some))
+            same = list(self._matching(some, answers))
+            known = self._keep([place for place, _, _ in same])
             with self._manifest.transaction() as connection:
-                for place, texts, answer in self._matching(some, answers):
+                for place, texts, answer in same:
                     # Both versions of a file can match, if the file was written between the comparisons.
                     if self._files.paths[place] not in written:
                         self._write_file(connection, place, answer, texts, known)
@@ -103,15 +107,24 @@ class _Adoption:
         self._finish(taken)
         return Adopted(self._held.whole, len(written))
 
-    def _hashes_of(self, places: Sequence[int]) -> list[bytes]:
-        """Returns the hashes of the paths and chunks of the files at these places, which follow one another."""
-        files = self._files
-        own: list[bytes] = self._chunks.hashes[files.starts[places[0]] : files.starts[places[-1] + 1]]
-        return [*(files.hashes[place] for place in places), *own]
-
     @property
     def _manifest(self) -> Manifest:
         return self._writer.manifest
+
+    # ------------------------------------------------------------ what needs no file on disk
+
+    def _check(self) -> None:
+        """Reads what is otherwise read only when it is written. Raises SnapshotUnusable if anything is not valid."""
+        for path, stated in zip(self._files.paths, self._files.hashes, strict=True):
+            if text_hash(self._disk.texts.path(path)) != stated:
+                raise SnapshotUnusable("Its hashes of paths are not those of its paths.")
+        for vectors in self._held.vectors:
+            vectors.check()
+        for piece in self._held.pieces:
+            piece.check_definitions()
+        if self._held.has_texts:
+            for place in range(len(self._files.paths)):
+                self._own_texts(place)
 
     # ------------------------------------------------------------ the files on disk
 
@@ -164,7 +177,7 @@ class _Adoption:
 
     def _body(self, number: int, text: str) -> str:
         enclosing = unpack_names(self._chunks.enclosing[number])
-        return self._disk.body_text(Chunk(1, 1, text, "", (), enclosing))
+        return self._disk.texts.body(Chunk(1, 1, text, "", (), enclosing))
 
     # ------------------------------------------------------------ vectors
 
@@ -195,14 +208,17 @@ class _Adoption:
                     f"Its vector of a chunk of {shown.place(path)} is not the one that the model makes here."
                 )
 
-    def _keep(self) -> None:
-        """Puts the vectors into the embedding cache. Raises SnapshotUnusable before it stores any if one is not
-        valid."""
-        spans = [(vectors, start, end) for vectors in self._held.vectors for start, end in _spans(vectors)]
-        for vectors, start, end in spans:
-            vectors.rows(start, end)
-        for vectors, start, end in spans:
-            self._generation.kept.add(vectors.hashes[start:end], vectors.rows(start, end))
+    def _keep(self, places: Sequence[int]) -> dict[bytes, int]:
+        """Puts the vectors of these files into the embedding cache. They are the same on disk, so their hashes are
+        those of texts that this checkout has. Returns the ids of the vectors by hash."""
+        files, chunks = self._files, self._chunks
+        hashes = {files.hashes[place] for place in places}
+        for place in places:
+            hashes.update(chunks.hashes[files.starts[place] : files.starts[place + 1]])
+        wanted = sorted(hashes)
+        for vectors in self._held.vectors:
+            self._generation.kept.add(*vectors.found(wanted))
+        return self._generation.kept.find(wanted)
 
     # ------------------------------------------------------------ tables
 
@@ -242,18 +258,23 @@ class _Adoption:
             "INSERT INTO pending_slots VALUES(?, ?)", ((c + 1, files.collections[place]) for c in span)
         )
 
-    def _finish(self, taken: np.typing.NDArray[np.bool_]) -> None:
-        """Writes the words. Ids of files and chunks that were not taken over stay unused, because the index has
-        postings for them."""
+    def _write_words(self) -> None:
+        """Writes the postings. Those of files that are not taken over stay without an owner until a merge."""
         with self._manifest.transaction() as connection:
-            self._write_stems(connection, taken)
             for piece in self._held.pieces:
-                self._write_definitions(connection, piece, taken)
                 with_chunks = np.flatnonzero(np.diff(np.array(piece.files.starts, np.int64)))
                 try:
                     put_in(connection, rows.read_postings(piece.folder), piece.lengths(), with_chunks, piece.before)
                 except WrongPostings as error:
                     raise SnapshotUnusable("Its postings are not as a snapshot has them.") from error
+
+    def _finish(self, taken: np.typing.NDArray[np.bool_]) -> None:
+        """Writes the names of the files that were taken over. Ids of the other files and their chunks stay unused,
+        because the index has postings for them."""
+        with self._manifest.transaction() as connection:
+            self._write_stems(connection, taken)
+            for piece in self._held.pieces:
+                self._write_definitions(connection, piece, taken)
             connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('files', 'chunks')")
             connection.executemany(
                 "INSERT INTO sqlite_sequence(name, seq) VALUES(?, ?)",
@@ -292,8 +313,3 @@ class _Adoption:
 def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), FILES_AT_ONCE):
         yield items[start : start + FILES_AT_ONCE]
-
-
-def _spans(vectors: VectorRows) -> Iterator[tuple[int, int]]:
-    many = len(vectors.hashes)
-    return ((start, min(start + _VECTORS_AT_ONCE, many)) for start in range(0, many, _VECTORS_AT_ONCE))

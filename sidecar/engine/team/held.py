@@ -55,6 +55,11 @@ class HeldFile:
         """Yields its definitions in blocks. Raises SnapshotUnusable."""
         return rows.read_definitions(self.folder, len(self.chunks.kinds), self.before.chunks)
 
+    def check_definitions(self) -> None:
+        """Reads all definitions. Raises SnapshotUnusable if one is not valid."""
+        for _ in self.definitions():
+            pass
+
     def lengths(self) -> WholeLengths:
         """Returns the lengths of its chunks and files. Raises SnapshotUnusable."""
         return rows.read_lengths(self.folder, len(self.files.paths), len(self.chunks.kinds))

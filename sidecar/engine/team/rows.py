@@ -41,6 +41,7 @@ _MOST_TEXT = 4096
 _MOST_NAMES = 100_000
 _MOST_NUMBER = 1 << 40
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_VECTORS_AT_ONCE = 4096
 _LONGEST = 1.01
 """The maximum length of a vector: 1, and what rounding to float16 adds."""
 _Rows = TypeVar("_Rows", bound="FileRows | ChunkRows")
@@ -241,7 +242,7 @@ def read_lengths(folder: Path, files: int, chunks: int) -> WholeLengths:
 
 class VectorRows:
     """The vectors of one file of a snapshot, by the hash of their text. They stay on disk until they are read. The
-    constructor raises SnapshotUnusable."""
+    constructor raises SnapshotUnusable, and so does whatever reads a vector that is not valid."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
         size = (folder / "vector-hashes").stat().st_size
@@ -256,10 +257,10 @@ class VectorRows:
         self._planes = np.memmap(folder / "vectors", np.uint8, "r").reshape(2, *shape) if count else None
         self._dimension = dimension
 
-    def rows(self, start: int, end: int) -> Vectors:
-        """Returns the vectors at these places, float32, shape [end - start, dimension]. Raises SnapshotUnusable if one
-        of them is not valid."""
-        return self._joined(slice(start, end))
+    def check(self) -> None:
+        """Reads all vectors. Raises SnapshotUnusable if one is not valid."""
+        for start in range(0, len(self.hashes), _VECTORS_AT_ONCE):
+            self._joined(slice(start, start + _VECTORS_AT_ONCE))
 
     def of(self, key: bytes) -> Vectors | None:
         """Returns the vector of the text with this hash, shape [1, dimension]; None if there is none."""
@@ -267,7 +268,18 @@ class VectorRows:
         there = place < len(self.hashes) and self.hashes[place] == key
         return self._joined(slice(place, place + 1)) if there else None
 
-    def _joined(self, which: slice) -> Vectors:
+    def found(self, keys: Sequence[bytes]) -> tuple[list[bytes], Vectors]:
+        """Returns those of these hashes that have a vector, and the vectors, shape [n, dimension]."""
+        every = np.frombuffer(self.hashes.packed, f"S{HASH_BYTES}")
+        wanted = np.array(keys, every.dtype)
+        places = np.searchsorted(every, wanted)
+        places[places == len(every)] = 0
+        there = every[places] == wanted if len(every) else np.zeros(len(keys), bool)
+        return [key for key, is_there in zip(keys, there.tolist(), strict=True) if is_there], self._joined(
+            places[there]
+        )
+
+    def _joined(self, which: slice | NDArray[np.intp]) -> Vectors:
         if self._planes is None:
             return np.zeros((0, self._dimension), np.float32)
         low, high = (np.asarray(plane[which], np.uint16) for plane in self._planes)

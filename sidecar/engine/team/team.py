@@ -16,6 +16,7 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.relink import missing_vectors
 from sidecar.engine.ingest.prepare import Recall, Recalled
+from sidecar.engine.ingest.team_vectors import TextsOf
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.team.bases import KeptBases, check_headers
@@ -148,8 +149,8 @@ class TeamSnapshots:
         check_headers(head, [source.header for source in sources])
         fresh = self._index.aside(chosen.model)
         try:
-            body_text = self._files.parts.body_text
-            adopted = adopt(sources, fresh, self._recall_all, body_text, progress, stop)
+            texts = TextsOf(self._files.parts.body_text, self._files.parts.path_text)
+            adopted = adopt(sources, fresh, self._recall_all, texts, progress, stop)
             origin = Origin(head.commit, head.made, place, adopted.files, adopted.taken)
             assert fresh.writer is not None
             with fresh.writer.manifest.transaction():

@@ -18,12 +18,15 @@ from sidecar.surfaces.http.faults import RequestFault, token_in_url, too_many, t
 from sidecar.surfaces.http.guard import CONNECTION, HEADERS, Receive, Scope, Send, bearer, is_named, refuse
 from sidecar.surfaces.http.limits import CallerLimits
 from sidecar.surfaces.http.metrics import CONTENT_TYPE, Metrics
-from sidecar.surfaces.loopback.admission import Admission
+from sidecar.surfaces.loopback.admission import SECONDS, Admission
 from sidecar.tools.callers import TOKEN, CallerList, GroupCaller
 
 HEALTH, METRICS = "/health", "/metrics"
 LOOK_SECONDS = 1.0
 """Interval between checks of the list of callers while requests run."""
+CONNECTIONS_PER_REQUEST = 2
+"""A caller may have this many connections for each request that it may make at the same time: with as many MCP streams
+as requests, it needs two."""
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 _TOKENS = "whoever runs the server gives you one, with sidecar serve token add"
 logger = logging.getLogger("sidecar.group")
@@ -34,7 +37,7 @@ class Group:
 
     `make` returns the application of a caller. `hosts` are the allowed values of Host; None allows any, because
     workspaces and tools are protected by the token alone. `behind_proxy`: a connection from this machine may come from
-    anybody, so the metrics need a token there too.
+    anybody, so the metrics need a token there too. `seconds`: see `admission.SECONDS`.
     """
 
     def __init__(
@@ -46,8 +49,11 @@ class Group:
         hosts: Iterable[str] | None = None,
         behind_proxy: bool = False,
         look_seconds: float = LOOK_SECONDS,
+        seconds: float = SECONDS,
     ) -> None:
-        self.admission = Admission()
+        # A proxy decides itself how many connections it needs, and whose request comes on which.
+        most = {} if behind_proxy else {"most_of_each": CONNECTIONS_PER_REQUEST * limits.at_once}
+        self.admission = Admission(**most, seconds=seconds)
         self.metrics = Metrics()
         self._callers = callers
         self._make = make
@@ -110,7 +116,7 @@ class Group:
             return None
 
     async def _serve(self, caller: GroupCaller, scope: Scope, receive: Receive, send: _Answered) -> None:
-        if not self.admission.admit(scope.get("state", {}).get(CONNECTION)):
+        if not self.admission.admit(scope.get("state", {}).get(CONNECTION), caller.name):
             await refuse(too_many(), send)
             return
         is_stream = scope["path"] == "/mcp" and scope["method"] == "GET"

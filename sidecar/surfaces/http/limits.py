@@ -22,7 +22,7 @@ class CallerLimits:
         self, per_minute: int = PER_MINUTE, at_once: int = AT_ONCE, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._per_minute = per_minute
-        self._at_once = at_once
+        self.at_once = at_once
         self._now = now
         self._left: dict[str, tuple[float, float]] = {}
         self._running: Counter[str] = Counter()
@@ -30,7 +30,7 @@ class CallerLimits:
     def wait(self, caller: str) -> int:
         """Takes one request from the caller's bucket and returns 0; if none may be made now, returns the seconds to
         wait."""
-        if self._running[caller] >= self._at_once:
+        if self._running[caller] >= self.at_once:
             return 1
         now = self._now()
         left, since = self._left.get(caller, (float(self._per_minute), now))

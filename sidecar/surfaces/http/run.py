@@ -180,21 +180,40 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """One connection. It puts itself into the scope of each of its requests, where `Guard` and `Group` find it."""
+    """One connection. It puts itself into the scope of each of its requests, where `Guard` and `Group` find it.
+
+    From the first byte after an answer, its client has a limited time until the next request begins: uvicorn stops
+    waiting for a request as soon as a byte of it, or of a body that nobody wanted, has come.
+    """
 
     def __init__(
         self, config: uvicorn.Config, state: ServerState, app_state: dict[str, Any], admission: Admission
     ) -> None:
         super().__init__(config, state, {**app_state, CONNECTION: self})
         self._admission = admission
+        self._until_request: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._admission.arrive(self, peer_of(transport.get_extra_info("socket")), transport.abort)
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        is_asked = self.cycle is not None and not self.cycle.response_complete
+        if is_asked or self.transport.is_closing():
+            self._stop_timing()
+        elif self._until_request is None:
+            self._until_request = self.loop.call_later(self._admission.seconds, self.transport.abort)
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timing()
         self._admission.leave(self)
         super().connection_lost(exc)
+
+    def _stop_timing(self) -> None:
+        if self._until_request is not None:
+            self._until_request.cancel()
+            self._until_request = None
 
 
 def _on_signals(server: uvicorn.Server) -> None:

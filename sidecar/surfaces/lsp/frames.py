@@ -19,7 +19,7 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 MAX_HEADER_LINE = 8 * 1024
 """Bytes of a header line that are kept."""
 
-_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?\n\Z", re.IGNORECASE)
+_LENGTH = re.compile(rb"content-length[ \t]*+:([^\r\n]*+)\r?\n\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class FrameReader:
         found = _LENGTH.search(line)
         if found is None:
             return None
-        digits = found.group(1)
+        digits = found.group(1).strip(b" \t")
         if not digits.isdigit() or len(digits) > 18:
             self._length = None
             return Refused(PARSE_ERROR, "Content-Length must be a number of bytes.")
