@@ -142,8 +142,8 @@ _ASKS_FOR = (
 )
 """In the order of `Intents`."""
 _MAY_ASK = re.compile(
-    r"[ \t>*#-]*+((?i:under|in|by|with|which|what|where|how|is|are|were|do|does|show|give|find|get|point|please|can|could"
-    r"|would|and|but|so|also|then|just|(?:i|we)(?:'m|'re| am| are)? (?:need|want|looking|would))\b)"
+    r"[ \t>*#-]*+((?i:under|in|by|with|which|what|where|how|is|are|were|do|does|show|give|find|get|point|please|can"
+    r"|could|would|and|but|so|also|then|just|(?:i|we)(?:'m|'re| am| are)? (?:need|want|looking|would))\b)"
 )
 """Matches the beginnings of sentences that may ask; most sentences of a long text begin otherwise."""
 _MENTIONS = re.compile(
