@@ -1,5 +1,6 @@
 """Long questions: which commits become questions, and which parts of their messages are asked."""
 
+import json
 from pathlib import Path
 
 from scripts.suffixless import load_script
@@ -212,6 +213,15 @@ def test_the_list_has_two_halves_of_many_languages_and_nothing_that_is_kept_back
 
 
 def test_no_model_is_trained_on_what_checks_it() -> None:
-    assert [
-        name for name in read_list(BENCH.parent / "train/repositories.txt") if name.rpartition("/")[2] in LITE
-    ] == []
+    """Neither the list that the next model is made from, nor what the present models say they were made from."""
+    data = sorted(BENCH.parents[1].glob("models/*/training-data.json"))
+    assert len(data) == 2
+    read = {file.parent.name: [one["repository"] for one in json.loads(file.read_text("utf-8"))] for file in data}
+    read["the next model"] = read_list(BENCH.parent / "train/repositories.txt")
+    found = {model: [name for name in names if name.rpartition("/")[2] in LITE] for model, names in read.items()}
+    assert {model: names for model, names in found.items() if names} == {}
+
+
+def test_the_list_for_training_is_what_the_default_model_was_made_from() -> None:
+    data = json.loads((BENCH.parents[1] / "models/static-code-256/training-data.json").read_text("utf-8"))
+    assert {one["repository"] for one in data} == set(read_list(BENCH.parent / "train/repositories.txt"))
