@@ -215,7 +215,7 @@ def test_the_list_has_two_halves_of_many_languages_and_nothing_that_is_kept_back
 
 
 MADE_BEFORE = {"static-code-256": ["pytest-dev/pytest"], "minilm-code": ["pytest-dev/pytest"]}
-"""Models that were made before pytest left the list, as their cards say. A model that is made again leaves this list."""
+"""Models made before pytest left the list, as their cards say. A model that is made again leaves this table."""
 
 
 def test_no_model_is_trained_on_what_checks_it() -> None:
