@@ -37,6 +37,38 @@ def make_queries(root: Path) -> list[str]:
     return queries
 
 
+LONG = 4000
+"""Characters of a long question."""
+_REPORTS = (
+    "When I {} on a machine with little memory, nothing happens for a while and then the whole run stops.",
+    "I expected that {} would be called once; in the log it stands three times, each time with other arguments.",
+    "The part that decides {} seems to be where it goes wrong, because without it the same input is read well.",
+    "We have tried to change {} and to turn off the cache, which made no difference at all.",
+)
+
+
+def make_long_questions(root: Path) -> list[str]:
+    """Returns a report of `LONG` characters for each third query: a question as the title, prose about other names of
+    the tree, a traceback through its files, and an error message."""
+    chance = random.Random(11)
+    queries = make_queries(root)
+    files = sorted(p.relative_to(root).as_posix() for p in root.rglob("*.py"))
+    return [_report(query, queries, files, chance) for query in queries[::3]]
+
+
+def _report(title: str, queries: list[str], files: list[str], chance: random.Random) -> str:
+    frames = []
+    for file in chance.sample(files, min(len(files), 8)):
+        name = chance.choice(queries).replace(" ", "_")
+        frames.append(f'  File "/srv/app/{file}", line {chance.randrange(1, 400)}, in {name}\n    return {name}(value)')
+    failed = "\n".join(["Traceback (most recent call last):", *frames, f"ValueError: {chance.choice(queries)}: None"])
+    prose: list[str] = []
+    while sum(map(len, prose)) < LONG:
+        prose.append(chance.choice(_REPORTS).format(chance.choice(queries)))
+    told = " ".join(prose)[: LONG - len(title) - len(failed) - 4]
+    return f"{title}\n\n{told}\n\n{failed}"
+
+
 def store_sync_of(workspace: IndexedWorkspace) -> StoreSync:
     """Returns the object that fills the vector store of the current generation, which must be open for writing."""
     writer = workspace.index.readable().writer

@@ -63,7 +63,7 @@ def test_a_question_about_tests_or_examples_is_noticed() -> None:
 
 
 def test_a_long_text_contains_such_words_without_asking_for_anything_by_them() -> None:
-    asking = "unit tests and examples of the Windows backend, as the documentation and setup.ini say"
+    asking = "unit tests, examples and documentation of the Windows backend"
     short, long = understand(asking), understand(f"{asking}\n{'The same happens to us. ' * 10}")
     assert (short.wants_tests, short.wants_examples, short.wants_prose, short.wants_platform) == (True,) * 4
     assert (long.wants_tests, long.wants_examples, long.wants_prose, long.wants_platform) == (False,) * 4

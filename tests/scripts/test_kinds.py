@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.bench.anchors import fuse
+from scripts.bench.anchors import ANCHORS, fuse
 from scripts.bench.seen import Answered, Asked, Seen, load, questions_key, save
 from scripts.suffixless import load_script
 from sidecar.engine.search.rank.features import FEATURES
@@ -146,3 +146,17 @@ def test_with_folds_a_repository_is_judged_by_weights_fitted_without_it() -> Non
 def short_answer(name: str, odd: bool) -> Answered:
     asked = Asked("where", "semantic", ["high.py" if odd else "low.py"], revision=name)
     return Answered(asked, seen("low.py", "high.py"), None)
+
+
+def test_the_mean_over_kinds_counts_each_kind_once_however_many_questions_it_has() -> None:
+    def answered(*paths: str) -> Answered:
+        places = [(path, 1, 9) for path in paths]
+        return Answered(replace(ASKED, title=""), replace(seen(*paths), anchors=dict.fromkeys(ANCHORS, places)), None)
+
+    right, wrong = answered("src/other.py", "src/lines.py"), answered("src/lines.py", "src/other.py")
+    kinds = {"long": {"app": [right, right, right]}, "commits": {"app": [wrong]}}
+    *rows, last = KINDS.mean_row(kinds, lambda kind, name: BY_FIRST)
+    assert [row.split(" | ")[:3] for row in rows] == [["| long", "3", "1.000"]]
+    second = 1 / math.log2(3)
+    assert last.startswith(f"| mean over 2 kinds | | {(1 + second) / 2:.3f} | | {(1 + second) / 2:.3f} |")
+    assert list(KINDS.mean_row({"long": kinds["long"]}, lambda kind, name: BY_FIRST)) == []

@@ -8,6 +8,7 @@ the language of the question.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -124,9 +125,10 @@ def _between(rest: str) -> str:
 def _is_german(text: str) -> bool:
     """Whether more than one word in `_DISTINCTIVE` has an umlaut or is a word that only German has."""
     found = _WORD.findall(text)
-    return sum(map(_is_distinctive, found)) > len(found) / _DISTINCTIVE
+    return sum(times for word, times in Counter(found).items() if _is_distinctive(word)) > len(found) / _DISTINCTIVE
 
 
+@lru_cache(maxsize=4096)
 def _is_distinctive(word: str) -> bool:
     if _UMLAUT.search(word):
         return True

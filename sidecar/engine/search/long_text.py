@@ -95,7 +95,7 @@ def parts_of(text: str) -> LongText:
     frames = list(_frames(text, lines))
     at = tuple(frame.line for frame in frames)
     code = tuple(_code_blocks(text, lines))
-    errors = tuple(span for span in lines if _ERROR.search(text, span.start, min(span.end, span.start + _LINE)))
+    errors = tuple(line for line in lines if _is_error(text, line))
     taken = {line.start for line in at}
     return LongText(
         text=text,
@@ -174,11 +174,16 @@ _FRAMES = tuple(
 _PYTHON = _FRAMES[0]
 _MAY_BE_FRAME = re.compile(r":\d|line \d|\(\d|\(\w+\.\w+\)")
 _ERROR = re.compile(
-    r"^\s*+(?:[\w$.\\]*+(?:(?<=Error)|(?<=Exception)|(?<=Warning)|(?<=Failure)|(?<=Fault)|(?<=Panic)):"
-    r"|(?i:[\w./\\: -]{0,120}?\b(?:error|fatal|panic|exception|failed)\b(?:\[\w+\])?: ))"
-    r"|\bpanicked at\b|^\s*+(?:Caused by|Uncaught) ",
-    re.MULTILINE,
+    r"\s*+(?:[\w$.\\]*+(?:(?<=Error)|(?<=Exception)|(?<=Warning)|(?<=Failure)|(?<=Fault)|(?<=Panic)):"
+    r"|(?i:[\w./\\: -]{0,120}?\b(?:error|fatal|panic|exception|failed)\b(?:\[\w+\])?: )|(?:Caused by|Uncaught) )"
 )
+"""Matches the beginnings of lines with error messages; Rust's may stand anywhere in a line."""
+_PANICKED = "panicked at "
+
+
+def _is_error(text: str, line: TextSpan) -> bool:
+    end = min(line.end, line.start + _LINE)
+    return bool(_ERROR.match(text, line.start, end) or text.find(_PANICKED, line.start, end) >= 0)
 
 
 def _frames(text: str, lines: Iterable[TextSpan]) -> Iterator[_Frame]:
@@ -283,7 +288,6 @@ def _begun(text: str, line: TextSpan) -> TextSpan:
 # ---------------------------------------------------------------- names
 
 
-_INNER = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]")
 _WORD = re.compile(r"[^\W\d]\w*+")
 _QUOTED = re.compile(r"`([^`\n]{1,120})`|(?<!\w)'([^'\n ]{2,60})'(?!\w)")
 _DEFINES = re.compile(
@@ -304,37 +308,35 @@ def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple
     return tuple(list(dict.fromkeys(kept))[:MOST_NAMES])
 
 
-_QUALIFIES = re.compile(r".*(?:[@$]|\w[.#]|::|->)")
-_MAY_QUALIFY = frozenset("@$.#:>")
-"""The last characters of what `_QUALIFIES` matches. Most words follow a blank, so they need no closer look."""
-_GOES_ON = re.compile(r"[./]\w")
+_LOOKS_LIKE_A_NAME = re.compile(
+    r"(?![A-Za-z][a-z]*+(?!\w))(?=\w*?(?:[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]))"
+    r"(?!_*[A-Z][A-Z\d_]*+s\b)(?P<inner>[^\W\d]\w*+)"
+    r"|(?P<called>[^\W\d]\w*+)(?=\((?!s\)))"
+    r"|(?<=[@$.#:>])(?:(?<=[^\n]{2}[@$])|(?<=\A[^\n][@$])|(?<=\A[@$])|(?<=[^\n]\w[.#])|(?<=\A\w[.#])"
+    r"|(?<=[^\n]::)|(?<=\A::)|(?<=[^\n]->)|(?<=\A->))(?P<qualified>[^\W\d]\w*+)(?![./]\w)"
+    r"|[^\W\d]\w*+"
+)
+"""Matches every word. It is in a group if it has inner capitals or underscores, is called, or is the last part of a
+dotted name. A plural such as `URLs` has no inner capitals."""
 
 
 def _written(text: str) -> Iterator[str]:
-    """Yields words that look like identifiers: words with inner capitals or underscores, words that are called, and the
-    last parts of dotted names."""
-    for match in _WORD.finditer(text):
-        word, start, end = match.group(), match.start(), match.end()
-        called = text.startswith("(", end) and not text.startswith("(s)", end)
-        if called or _has_inner(word) or (_qualified(text, start, end) and language_of(f"x.{word}") == "text"):
-            yield word
-
-
-def _has_inner(word: str) -> bool:
-    """Whether capitals or underscores join several words in this one; a plural such as `URLs` is a single word."""
-    return _INNER.search(word) is not None and not (word[-1] == "s" and word[:-1].isupper())
-
-
-def _qualified(text: str, start: int, end: int) -> bool:
-    if text[start - 1 : start] not in _MAY_QUALIFY:
-        return False
-    return bool(_QUALIFIES.fullmatch(text, max(0, start - 3), start)) and not _GOES_ON.match(text, end)
+    """Yields words that look like identifiers."""
+    for inner, called, qualified in _LOOKS_LIKE_A_NAME.findall(text):
+        if inner or called:
+            yield inner or called
+        elif qualified and language_of(f"x.{qualified}") == "text":
+            yield qualified
 
 
 # ---------------------------------------------------------------- files
 
 
-_PATH = re.compile(r"(?P<address>\w++://\S++)|(?:[A-Za-z]:(?=[\\/]))?[\w.@+$~/\\-]++")
+_PATH = re.compile(
+    r"(?P<address>\w++://\S++)"
+    r"|(?=[\w.@+$~/\\-])(?:[A-Za-z]:(?=[\\/]))?+[\w@+$~/\\-]*+(?P<dotted>\.[\w.@+$~/\\-]*+)?+"
+)
+"""Matches every word and address; it has a group if it may name a file."""
 _IN_ADDRESS = re.compile(r"/(?:blob|blame|raw|src|tree)/[^/\s]++/(?P<path>[^\s#?()<>]++)")
 _DOTTED = re.compile(r"[A-Za-z_]\w++(?:\.[A-Za-z_]\w++)++")
 
@@ -353,9 +355,9 @@ def _files(text: str, frames: list[_Frame]) -> tuple[FileMention, ...]:
 
 
 def _mentioned(text: str) -> Iterator[FileMention]:
-    for match in _PATH.finditer(text):
+    for match in (match for match in _PATH.finditer(text) if match.lastgroup):
         start, end = match.span()
-        if match["address"]:
+        if match.lastgroup == "address":
             inside = _IN_ADDRESS.search(text, start, min(end, start + _LINE))
             if not inside:
                 continue

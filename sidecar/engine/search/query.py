@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sidecar.engine.search.intents import intents_of, intents_of_prose
 from sidecar.engine.search.long_text import FileMention, LongText, is_long, parts_of
 from sidecar.engine.search.messages import message_words
 from sidecar.engine.search.rank.paths import names_platform
@@ -20,25 +21,6 @@ from sidecar.parts.lexical.tokens import STOP_WORDS, fold_name, query_terms, wor
 _SYMBOL = re.compile(r"[@$#]?\w+(?:(?:::|\.|->|#|/|\\)[@$]?\w+)*[!?]?(?:\(\))?")
 _SEPARATOR = re.compile(r"::|\.|->|#|/|\\")
 _INNER = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]|[A-Za-z]\d")
-_SEVERAL = r"(?:tests|specs|fixtures|mocks|benchmarks|(?:test|spec)[ -](?:cases?|suites?|data|files?|doubles?))"
-_TESTS = re.compile(
-    rf"(?i:^(?:(?:which|what|where|find|show|list|are|is|there|me|all|any|the|existing) )*{_SEVERAL}\b)"
-    r"|(?i:^(?:the )?(?:test|spec|fixture|mock|benchmark)(?: (?:of|for|that|which|on|with|about)\b|$))"
-    rf"|(?i:\b(?:unit|integration|regression|end-to-end|e2e) tests?\b|{_SEVERAL}$|\btested$)"
-    r"|\btest_\w|\w(?:_test|_spec|[a-z]Tests?)\b"
-)
-"""Matches queries that ask for tests, or that name a test. A query that only mentions tests is about the code that
-deals with them."""
-_EXAMPLES = frozenset(
-    "example examples sample samples demo demos tutorial docs documentation benchmark benchmarks".split()
-)
-_PROSE = re.compile(
-    r"(?i:\b(docs|documentation|readme|changelog|licen[cs]e)\b|\w\.(ya?ml|toml|json|ini|xml|txt|rst)\b)"
-)
-_RECORDS = re.compile(
-    r"(?i:\b(?:translations?|translated|locali[sz]ations?|locales?|i18n|changelog|release notes|fixtures?"
-    r"|lock ?files?)\b|\w\.(?:po|lock|snap|sum)\b)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +35,7 @@ class Query:
     - `plain`: the content words, which may be names too.
     - `joined`: each pair of adjacent content words as one name.
     - `wants_tests`, `wants_examples`, `wants_prose`, `wants_records`, `wants_platform` (one of the rarer platforms):
-      whether the query asks for files that otherwise rank lower. A long question asks for none.
+      whether the query asks for files that otherwise rank lower (see `intents`). A long question asks for no platform.
 
     A long question (see `long_text`) is searched twice: by its title and by the whole text. `title_terms` are then the
     terms of the title, `aside` the names that only the rest has, `meaning` is its prose, and `files` are the files that
@@ -93,7 +75,7 @@ def _understand_short(stripped: str) -> Query:
     is_symbol = _SYMBOL.fullmatch(stripped) is not None
     path = [part for part in _SEPARATOR.split(stripped.strip("@$#!?()")) if part] if is_symbol else []
     content = _content(stripped)
-    lowered = {word.lower() for word in content}
+    wanted = intents_of(stripped)
     names = path[-1:] if path else _identifiers(stripped)
     return Query(
         text=stripped,
@@ -104,10 +86,10 @@ def _understand_short(stripped: str) -> Query:
         container=fold_name(path[-2]) if len(path) > 1 else "",
         plain=_folded(content),
         joined=_folded(a + b for a, b in pairwise(content)),
-        wants_tests=_TESTS.search(stripped.rstrip("?!. ")) is not None,
-        wants_examples=bool(lowered & _EXAMPLES),
-        wants_prose=_PROSE.search(stripped) is not None,
-        wants_records=_RECORDS.search(stripped) is not None,
+        wants_tests=wanted.tests,
+        wants_examples=wanted.examples,
+        wants_prose=wanted.prose,
+        wants_records=wanted.records,
         wants_platform=names_platform(stripped),
         meaning=stripped,
         message=message_words(stripped),
@@ -120,6 +102,7 @@ def _understand_long(parts: LongText) -> Query:
     names = _folded(parts.names)
     first = {*_folded(content), *_folded(a + b for a, b in pairwise(content))}
     prose = parts.prose.strip()
+    wanted = intents_of_prose(prose)
     return Query(
         text=parts.text,
         terms=query_terms(parts.text),
@@ -129,10 +112,10 @@ def _understand_long(parts: LongText) -> Query:
         container="",
         plain=_folded(content),
         joined=_folded(a + b for a, b in pairwise(content)),
-        wants_tests=False,
-        wants_examples=False,
-        wants_prose=False,
-        wants_records=False,
+        wants_tests=wanted.tests,
+        wants_examples=wanted.examples,
+        wants_prose=wanted.prose,
+        wants_records=wanted.records,
         wants_platform=False,
         meaning=prose or parts.text,
         title_terms=query_terms(title),

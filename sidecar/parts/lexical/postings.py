@@ -14,12 +14,13 @@ file, and a merge of small segments does not touch the large ones. A query seeks
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, compress
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,6 +151,11 @@ class FoundPostings:
         )
         return bodies, names, fields
 
+    def part(self, start: int, stop: int) -> FoundPostings:
+        """Returns the postings of the terms from `start` up to `stop`."""
+        rows = [(place - start, blobs) for place, blobs in self._rows if start <= place < stop]
+        return FoundPostings(rows, min(stop, self._terms) - start)
+
     def _column(self, column: int) -> Postings:
         """Decodes one column."""
         places, ids, tfs, sizes = self._decoded(column)
@@ -230,20 +236,48 @@ def most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> list[s
     3`, because a text begins with what it is about, and of the others the rarest that occur in the index."""
     if len(terms) <= MOST_TERMS:
         return list(terms)
-    sizes: dict[str, int] = {}
-    for start in range(0, len(terms), _ASKED):
-        asked = terms[start : start + _ASKED]
-        # The size of a term's postings grows with its frequency, and SQLite knows it without reading them.
-        sizes |= connection.execute(
-            "SELECT term, sum(length(bodies)) FROM lexical_postings"
-            " WHERE segment IN (SELECT segment FROM lexical_segments) AND bodies IS NOT NULL"
-            f" AND term IN ({','.join('?' * len(asked))}) GROUP BY term",
-            list(asked),
-        )
+    return _rarest(terms, _rows_of(connection, terms, "length(bodies)"))
+
+
+def read_most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> tuple[list[str], FoundPostings]:
+    """Returns the `most_telling` of these terms and their postings, with one look at the index. It reads the postings
+    of the other terms too, so it is for indexes in which these are short."""
+    if len(terms) <= MOST_TERMS:
+        return list(terms), read_postings(connection, terms)
+    rows = _rows_of(connection, terms, "bodies, names, fields")
+    kept = _rarest(terms, ((term, None if bodies is None else len(bodies)) for term, bodies, _, _ in rows))
+    return kept, _found(rows, kept)
+
+
+def _rarest(terms: Sequence[str], lengths: Iterable[tuple[str, int | None]]) -> list[str]:
+    # The size of a term's postings grows with its frequency.
+    sizes: Counter[str] = Counter()
+    for term, length in lengths:
+        if length is not None:
+            sizes[term] += length
     first = MOST_TERMS // 3
     rarest = sorted((term for term in terms[first:] if term in sizes), key=sizes.__getitem__)
     kept = frozenset((*terms[:first], *rarest[: MOST_TERMS - first]))
     return [term for term in terms if term in kept]
+
+
+def _rows_of(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
+    """Returns a row for each of these terms and each segment that has it: the term, and the columns named."""
+    rows: list[tuple[Any, ...]] = []
+    for start in range(0, len(terms), _ASKED):
+        asked = terms[start : start + _ASKED]
+        rows += connection.execute(
+            f"SELECT term, {columns} FROM lexical_postings"
+            f" WHERE segment IN (SELECT segment FROM lexical_segments) AND term IN ({','.join('?' * len(asked))})",
+            list(asked),
+        )
+    return rows
+
+
+def _found(rows: Iterable[tuple[Any, ...]], terms: Sequence[str]) -> FoundPostings:
+    places = {term: place for place, term in enumerate(terms)}
+    found = ((places[term], blobs) for term, *blobs in rows if term in places)
+    return FoundPostings(sorted(found, key=itemgetter(0)), len(places))
 
 
 def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Postings:
@@ -253,15 +287,8 @@ def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Posting
 
 def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> FoundPostings:
     """Returns the postings of these terms in the columns named."""
-    places = {term: place for place, term in enumerate(terms[:MOST_TERMS])}
-    marks = ",".join("?" * len(places))
-    rows = connection.execute(
-        f"SELECT term, {columns} FROM lexical_postings"
-        f" WHERE segment IN (SELECT segment FROM lexical_segments) AND term IN ({marks})",
-        list(places),
-    )
-    found = sorted(((places[term], blobs) for term, *blobs in rows), key=itemgetter(0))
-    return FoundPostings(found, len(places))
+    asked = terms[:MOST_TERMS]
+    return _found(_rows_of(connection, asked, columns), asked)
 
 
 def read_lengths(connection: sqlite3.Connection) -> Lengths:
@@ -561,6 +588,7 @@ __all__ = [
     "newest_lengths",
     "read_bodies",
     "read_lengths",
+    "read_most_telling",
     "read_postings",
     "write_segment",
 ]

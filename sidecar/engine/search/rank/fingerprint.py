@@ -33,6 +33,7 @@ _SOURCES = (
     "search/rank/definitions.py",
     "search/rank/named_files.py",
     "search/query.py",
+    "search/intents.py",
     "search/long_text.py",
     "search/messages.py",
     "ingest/embedding_text.py",

@@ -20,7 +20,7 @@ from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.postings import Postings, most_telling, read_postings
+from sidecar.parts.lexical.postings import FoundPostings, Postings, read_most_telling
 
 _FIELD_WEIGHTS = {
     Field.PATH: 2.0,
@@ -129,9 +129,11 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
     )
     step = max(1, _CELLS // max(1, files))
     total = rarity = 0.0
-    telling = most_telling(snapshot.connection, terms)
+    telling, found = read_most_telling(snapshot.connection, terms)
     for start in range(0, len(telling), step):
-        in_files, in_chunks = _add_terms(match, snapshot, columns, telling[start : start + step])
+        count = min(step, len(telling) - start)
+        postings = found.part(start, start + count) if count < len(telling) else found
+        in_files, in_chunks = _add_terms(match, snapshot, columns, postings, count)
         total += in_files
         rarity += in_chunks
     total += idf(columns.file_count, 0) * (len(terms) - len(telling))
@@ -142,18 +144,18 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
 
 
 def _add_terms(
-    match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]
+    match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexColumns, postings: FoundPostings, terms: int
 ) -> tuple[float, float]:
     """Adds the scores of some terms to `match` and returns the sums of their idf among files and among chunks.
 
     All terms are computed at once in arrays of shape [terms, files]: in all but large workspaces the number of numpy
     calls costs more than the arithmetic.
     """
-    in_bodies, in_names, in_fields = read_postings(snapshot.connection, terms).together()
+    in_bodies, in_names, in_fields = postings.together()
     files = len(match.files)
-    shape = (len(terms), files)
+    shape = (terms, files)
     bodies, chunks = _alive(in_bodies, columns.chunks.rows(in_bodies.ids))
-    chunk_weights = idfs(columns.chunk_count, np.bincount(bodies.places, minlength=len(terms)))
+    chunk_weights = idfs(columns.chunk_count, np.bincount(bodies.places, minlength=terms))
     strengths = saturate(bodies.tfs, columns.chunk_norms[chunks], CHUNK_CURVE.k1)
     np.add.at(match.chunks, chunks, chunk_weights[bodies.places] * strengths)
 
