@@ -102,8 +102,8 @@ class Confirmer:
 
     async def _chosen(self, question: str, future: asyncio.Future[Any]) -> object:
         """Returns what the person has chosen, when the client answers or later."""
-        # The request's own future is never cancelled: pygls fails on the answer to a cancelled request, and late answers
-        # do come.
+        # The request's own future is never cancelled: pygls fails on the answer to a cancelled request, and late
+        # answers do come.
         future.add_done_callback(_retrieved)
         later = self._later[question] = asyncio.get_running_loop().create_future()
         try:
