@@ -52,6 +52,9 @@ class Walker(Protocol):
         """Applies the limit on the number of files as an earlier walk of the whole workspace did. `path` is the
         `first_beyond` of that walk; None if the limit left out nothing. No path that `is_kept` is left out."""
 
+    def keep(self, is_indexed: Callable[[str], bool]) -> None:
+        """Says which files are in the index: they stay if a wrong glob of the settings leaves them in doubt."""
+
     def subtree(self, path: str) -> WalkResult:
         """Walks one folder or file of the workspace. The result is empty if the path does not exist."""
 

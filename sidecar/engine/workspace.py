@@ -71,6 +71,7 @@ from sidecar.model.answers import (
 )
 from sidecar.model.terms import Embedder, IsCancelled, Progress
 from sidecar.parts.asking import Asking
+from sidecar.parts.globs import wrong_globs
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
@@ -406,7 +407,7 @@ class IndexedWorkspace:
             index_path=str(self._directory.path),
             config=settings.as_config(),
             origins=dict(settings.origins),
-            problems=settings.problems,
+            problems=tuple(filter(None, (*settings.problems, wrong_globs(settings.include, settings.exclude)))),
             model_problem=self._model_problem(settings),
         )
 

@@ -16,6 +16,7 @@ class Rule(StrEnum):
     DENIED = "deny-list"
     CONFIG_EXCLUDE = "config-exclude"
     CONFIG_INCLUDE = "not-in-config-include"
+    IN_DOUBT = "wrong-glob"
     NOT_IN_PATTERNS = "not-in-patterns"
     GITIGNORE = "gitignore"
     SIDECARIGNORE = "sidecarignore"

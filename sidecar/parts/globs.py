@@ -6,10 +6,10 @@ Both become regular expressions without costly backtracking. What an ignore file
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from sidecar import errors
+from sidecar import errors, shown
 
 MAX_GLOB_LENGTH = 200
 MAX_GLOB_WILDCARDS = 10
@@ -165,6 +165,41 @@ def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
         else:
             items[-1] += token
     return None
+
+
+# ---------------------------------------------------------------- globs of the settings that are wrong
+
+
+def glob_error(pattern: str) -> str:
+    """Returns why a glob is wrong; empty if it is not."""
+    try:
+        compile_glob(pattern)
+    except errors.InvalidPattern as error:
+        return error.detail
+    return ""
+
+
+def wrong_globs(include: Sequence[str], exclude: Sequence[str]) -> str:
+    """Returns one sentence for each wrong glob of these settings, and what happens to the files that it may mean; empty
+    if none is wrong. See `parts.walk` for the reason."""
+    settings = {"include": include, "exclude": exclude}
+    wrong = [
+        f"The setting {setting} has {shown.quoted(pattern)}: {why}"
+        for setting, patterns in settings.items()
+        for pattern in patterns
+        if (why := glob_error(pattern))
+    ]
+    return (
+        f"{' '.join(wrong)} Until that is mended, a file that it may mean is not added to the index." if wrong else ""
+    )
+
+
+def literal_start(pattern: str) -> str:
+    """Returns the text with which every path begins that a wrong glob may have been meant for."""
+    plain = pattern.lstrip("./\\")
+    if ".." in pattern.split("/") or _DRIVE.match(pattern) or "\0" in pattern:
+        return ""
+    return re.split(r"[*?\[\]{}\\]", plain, maxsplit=1)[0]
 
 
 # ---------------------------------------------------------------- wildmatch, as git has it

@@ -2,6 +2,11 @@
 
 Whole folders and single paths are judged by the same rules. Opens no files except ignore files; `secrets` and
 `classify` judge the content.
+
+A wrong glob in the settings stops nothing. Ignoring it would be wrong, because a wrong glob of `exclude` would then put
+into the index what somebody wants out of it. So every file for which it may have been meant, by the text before its
+first special character, stays as it is: in the index, and up to date, if it is there, else out of it. The same holds
+for `include`, where the file would leave the index. A new index is refused, since nothing is there that could stay.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from sidecar.parts import deny
 from sidecar.parts.data_folder import is_own_folder
 from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_real_folder, is_there
 from sidecar.parts.files_limit import FilesLimit
-from sidecar.parts.globs import compile_glob
+from sidecar.parts.globs import compile_glob, glob_error, literal_start
 from sidecar.parts.ignore import IgnoreRules, Level, ParsedPatterns, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
 from sidecar.parts.paths import normalise_root, storable
@@ -91,10 +96,16 @@ class _Globs:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self.everything = any(pattern in ("**/*", "**") for pattern in patterns)
-        self._files = [(pattern, compile_glob(pattern)) for pattern in patterns]
-        self._folders = [(pattern, compile_glob(whole)) for pattern in patterns if (whole := _folder_glob(pattern))]
-        self._contents = [compile_glob(f"{whole}/**") for pattern in patterns if (whole := _folder_glob(pattern))]
+        right = [pattern for pattern in patterns if not glob_error(pattern)]
+        self._in_doubt = tuple(literal_start(pattern) for pattern in patterns if pattern not in right)
+        self.everything = any(pattern in ("**/*", "**") for pattern in right)
+        self._files = [(pattern, compile_glob(pattern)) for pattern in right]
+        self._folders = [(pattern, compile_glob(whole)) for pattern in right if (whole := _folder_glob(pattern))]
+        self._contents = [compile_glob(f"{whole}/**") for pattern in right if (whole := _folder_glob(pattern))]
+
+    def may_mean(self, path: str) -> bool:
+        """Whether one of the wrong globs may have been meant for this path."""
+        return path.startswith(self._in_doubt)
 
     def matching(self, path: str, is_folder: bool) -> str:
         """Returns the glob that matches this path; for a folder, one that covers everything in it. "" if none does."""
@@ -105,17 +116,6 @@ class _Globs:
         if self.everything or self.matching(path, False):
             return True
         return any(matches(path) for matches in self._contents)
-
-
-def _globs_of(setting: str, patterns: Sequence[str]) -> _Globs:
-    """Raises InvalidPattern that names the setting and the glob."""
-    for pattern in patterns:
-        try:
-            compile_glob(pattern)
-        except errors.InvalidPattern as error:
-            said = f"The setting {setting} has {shown.quoted(pattern)}: {error.detail}"
-            raise errors.InvalidPattern(said) from error
-    return _Globs(patterns)
 
 
 def _folder_glob(pattern: str) -> str:
@@ -144,8 +144,9 @@ class DiskWalker:
         self._root = normalise_root(root)
         self._resolve = resolve
         self._options = options or WalkOptions()
-        self._include = _globs_of("include", self._options.include)
-        self._exclude = _globs_of("exclude", self._options.exclude)
+        self._include = _Globs(self._options.include)
+        self._exclude = _Globs(self._options.exclude)
+        self._is_indexed: Callable[[str], bool] = lambda path: False
         respect, users = self._options.respect_gitignore, self._options.global_ignore
         self._rules = IgnoreRules(self._root, respect, users, patterns=patterns)
         self._limit = FilesLimit(self._options.max_files)
@@ -158,6 +159,10 @@ class DiskWalker:
     def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
         """See `engine.ports.Walker.leave_out_from`."""
         self._limit.leave_out_from(None if path is None else self._unseen(path), is_kept)
+
+    def keep(self, is_indexed: Callable[[str], bool]) -> None:
+        """See `engine.ports.Walker.keep`."""
+        self._is_indexed = is_indexed
 
     # ------------------------------------------------------------ many
 
@@ -376,7 +381,7 @@ class DiskWalker:
         return (_INDEXED if entry.is_folder else self._judge_file(entry)), own is not None
 
     def _judge_file(self, entry: Entry) -> Decision:
-        for rule in (self._special, self._collection, _secret, _binary, self._size):
+        for rule in (self._special, self._doubt, self._collection, _secret, _binary, self._size):
             decision = rule(entry)
             if decision is not None:
                 return decision
@@ -415,8 +420,17 @@ class DiskWalker:
             f" {help_with_it}",
         )
 
+    def _doubt(self, entry: Entry) -> Decision | None:
+        """Returns the decision on a file that a wrong glob of `exclude` may have been meant for."""
+        if not self._exclude.may_mean(entry.path) or self._is_indexed(entry.path):
+            return None
+        return Decision(Rule.IN_DOUBT, "a glob of the setting exclude is wrong")
+
     def _collection(self, entry: Entry) -> Decision | None:
         if not self._include.includes(entry.path):
+            if self._include.may_mean(entry.path):
+                is_kept = self._is_indexed(entry.path)
+                return None if is_kept else Decision(Rule.IN_DOUBT, "a glob of the setting include is wrong")
             return Decision(Rule.CONFIG_INCLUDE, ", ".join(self._options.include)[:200])
         limit = self._options.limit
         if limit is not None and not limit.names(entry.path):

@@ -179,6 +179,9 @@ class _Within:
     def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
         self._walker.leave_out_from(path, is_kept)
 
+    def keep(self, is_indexed: Callable[[str], bool]) -> None:
+        self._walker.keep(is_indexed)
+
     def subtree(self, path: str) -> WalkResult:
         with self._around():
             return self._walker.subtree(path)

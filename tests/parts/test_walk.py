@@ -295,12 +295,41 @@ def test_includes_limit_what_is_offered(tmp_path: Path) -> None:
     assert judge.decide("a.c").rule is Rule.CONFIG_INCLUDE
 
 
-@pytest.mark.parametrize("setting", ["include", "exclude"])
-def test_a_wrong_glob_of_the_configuration_is_an_error_that_names_the_setting_and_the_glob(
-    tmp_path: Path, setting: str
+@pytest.mark.parametrize(
+    ("exclude", "in_doubt"),
+    [
+        ("keys/{a,b", {"keys/one.txt", "keys/two.txt"}),
+        ("/keys/", {"keys/one.txt", "keys/two.txt"}),
+        ("./ke[y", {"keys/one.txt", "keys/two.txt"}),
+        ("*.{key", {"keys/one.txt", "keys/two.txt", "src/a.c", "src/new.c"}),
+        ("../keys", {"keys/one.txt", "keys/two.txt", "src/a.c", "src/new.c"}),
+        ("k" * 300, set[str]()),
+    ],
+)
+def test_a_file_that_a_wrong_glob_of_exclude_may_mean_stays_as_it_is(
+    tmp_path: Path, exclude: str, in_doubt: set[str]
 ) -> None:
-    with pytest.raises(errors.InvalidPattern, match=rf'The setting {setting} has "a\[": Unbalanced brackets'):
-        walker(tmp_path, **{setting: ("fine/**", "a[")})
+    """And whatever else is excluded is left out as before."""
+    files = {"keys/one.txt", "keys/two.txt", "src/a.c", "src/new.c"}
+    for path in (*files, "out/b.c"):
+        write(tmp_path, path)
+    indexed = {"keys/one.txt", "src/a.c"}
+    judge = walker(tmp_path, exclude=(exclude, "out/**"))
+    assert set(paths(judge.walk().files)) == files - in_doubt
+    judge.keep(indexed.__contains__)
+    assert set(paths(judge.walk().files)) == files - in_doubt | indexed
+    assert judge.decide("out/b.c").rule is Rule.CONFIG_EXCLUDE
+    assert {path for path in files if judge.decide(path).rule is Rule.IN_DOUBT} == in_doubt - indexed
+
+
+def test_a_file_that_only_a_wrong_glob_of_include_may_mean_stays_as_it_is(tmp_path: Path) -> None:
+    for path in ("lib/a.c", "lib/b.c", "src/a.c", "other/a.c"):
+        write(tmp_path, path)
+    judge = walker(tmp_path, include=("src/**", "lib/{a,b"))
+    judge.keep({"lib/a.c", "other/a.c"}.__contains__)
+    assert paths(judge.walk().files) == ["lib/a.c", "src/a.c"]
+    assert judge.decide("lib/b.c").rule is Rule.IN_DOUBT
+    assert judge.decide("other/a.c").rule is Rule.CONFIG_INCLUDE
 
 
 def test_a_link_that_goes_while_it_is_followed_ends_no_walk(tmp_path: Path) -> None:

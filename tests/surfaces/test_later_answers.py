@@ -1,4 +1,4 @@
-"""A client that has to answer the server's requests at once puts a question off, and sends the answer later."""
+"""A client that has to answer the server's requests at once puts a question off, and answers it later."""
 
 from __future__ import annotations
 

@@ -16,6 +16,10 @@ const RULES: Readonly<Record<string, RuleText>> = {
     sentence: "It is on the built-in list of what is never worth searching.",
   },
   "config-exclude": { title: "Setting “Exclude”", sentence: "The setting “Exclude” names it." },
+  "wrong-glob": {
+    title: "Wrong glob in “Include” or “Exclude”",
+    sentence: "A wrong glob in a setting may mean it, so it is not added.",
+  },
   "not-in-config-include": { title: "Setting “Include”", sentence: "The setting “Include” does not name it." },
   "not-in-patterns": {
     title: "Outside the patterns",

@@ -26,6 +26,7 @@ from sidecar.errors import (
 from sidecar.locks import Rank, make_rlock
 from sidecar.model.terms import IsCancelled, never_cancelled
 from sidecar.parts.database import has_room
+from sidecar.parts.globs import wrong_globs
 from sidecar.settings.load import Settings
 
 
@@ -227,15 +228,18 @@ class IndexHandle:
         self._choice.check(generation.model)
 
     def unapplied(self, generation: Generation) -> str:
-        """Returns one sentence if a setting has changed that only a rebuild applies to this generation; empty if none
-        has."""
-        wanted = self._settings().chunking_strategy
+        """Returns one sentence for each changed setting that this generation does not follow: only a rebuild applies
+        it, or a glob in it is wrong. Empty if there is none."""
+        settings = self._settings()
+        wrong = wrong_globs(settings.include, settings.exclude)
+        wanted = settings.chunking_strategy
         if wanted == generation.chunking:
-            return ""
-        return (
+            return wrong
+        rebuild = (
             f"The setting chunkingStrategy is now {wanted}, but the index was made with {generation.chunking}; run"
             " `reindex_project` to apply it."
         )
+        return f"{rebuild} {wrong}".rstrip()
 
     def take_lease(self) -> None:
         """Takes the lease if this process does not have it. Raises IndexLocked, PermissionDenied or DiskFull.

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sidecar.engine.ports import Parts, Walker, Watching
-from sidecar.errors import FileNotFound
+from sidecar.errors import FileNotFound, InvalidPattern
 from sidecar.model.files import Checkout, FoundFile, IndexedBlob, SkippedPath, Stat
+from sidecar.parts.globs import wrong_globs
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.reading_order import lately_changed, reading_order
 from sidecar.settings.load import Settings
@@ -31,6 +32,13 @@ class WorkspaceFiles:
     def walker(self) -> Walker:
         """Returns a walker with the current settings, limited to the patterns of the index."""
         return self.walker_within(self.limit())
+
+    def check_globs(self) -> None:
+        """Raises InvalidPattern if a glob of the settings is wrong: nobody can tell what a new index is to leave
+        out."""
+        settings = self.settings()
+        if said := wrong_globs(settings.include, settings.exclude):
+            raise InvalidPattern(said)
 
     def walker_within(self, limit: PatternLimit | None) -> Walker:
         """Returns a walker with the current settings, limited to these patterns."""

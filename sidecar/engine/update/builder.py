@@ -95,7 +95,10 @@ class Builder:
         early = self._read_early(writer, stop)
         # Read before the walk, because a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
+        if not known[0]:  # there is nothing that could be kept
+            self._files.check_globs()
         walker = self._files.walker()
+        walker.keep(known[0].__contains__)
         walked = walker.walk(stop)
         QUESTIONS.give_way()
         plan = make_plan(walked, *known, self._files.buffers.keys())
@@ -294,7 +297,12 @@ class Builder:
     def _walker(self, manifest: Manifest) -> Walker:
         """Returns a walker that limits the number of files as the last walk of the whole workspace did."""
         walker = self._files.walker()
-        walker.leave_out_from(manifest.first_beyond(), lambda path: manifest.known_file(path) is not None)
+
+        def is_indexed(path: str) -> bool:
+            return manifest.known_file(path) is not None
+
+        walker.leave_out_from(manifest.first_beyond(), is_indexed)
+        walker.keep(is_indexed)
         return walker
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:

@@ -49,6 +49,7 @@ def match_patterns(
 
     Raises InvalidPattern and Cancelled.
     """
+    files.check_globs()
     walker = files.walker_within(limit)
     walked = walker.walk(cancelled)
     by_path = {found.path: found for found in files.in_order(walked.files)}
