@@ -71,7 +71,6 @@ from sidecar.model.answers import (
 )
 from sidecar.model.terms import Embedder, IsCancelled, Progress
 from sidecar.parts.asking import Asking
-from sidecar.parts.globs import wrong_globs
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
@@ -407,7 +406,7 @@ class IndexedWorkspace:
             index_path=str(self._directory.path),
             config=settings.as_config(),
             origins=dict(settings.origins),
-            problems=tuple(filter(None, (*settings.problems, wrong_globs(settings.include, settings.exclude)))),
+            problems=(*settings.problems, *self._files.wrong_globs()),
             model_problem=self._model_problem(settings),
         )
 
@@ -570,7 +569,7 @@ class IndexedWorkspace:
             generation,
             settings,
             problem or one_line(self._live_update.note, setting, self._team_note(settings)),
-            fault.message if fault is not None else "",
+            fault,
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
@@ -579,7 +578,7 @@ class IndexedWorkspace:
         # If the settings name another model than the index has, only a rebuild applies that. A model that cannot be
         # loaded is in the warning.
         model = fault.detail if isinstance(fault, IndexCorrupt) else ""
-        return replace(status, unapplied=one_line(setting, model), words_only=isinstance(fault, ModelLoadFailed))
+        return replace(status, unapplied=one_line(setting, model))
 
     def _team_note(self, settings: Settings) -> str:
         """Returns why the team's vectors are not asked for at the moment; empty if they are."""

@@ -277,10 +277,10 @@ class StatusAnswer:
     """The state of one index at this moment. Sizes are in bytes, coverage is 0-1, times are ISO 8601 UTC.
 
     `ready`: the index is as complete as it can be, and searches work. `indexing`: this process or another one builds
-    it. `incomplete`: some files have not been read, and no process is reading them. `failed`: the index cannot be read,
-    or searches fail. `notice` is what a search would say about its answer now, `holds` which part of the workspace the
-    index contains, and `behind` whether files are known to have changed since. `busy`: a requested job runs in this
-    process, which refuses another one until it has ended.
+    it. `incomplete`: some files have not been read, and no process is reading them, or only words are found. `failed`:
+    the index cannot be read, or searches fail. `notice` is what a search would say about its answer now, `holds` which
+    part of the workspace the index contains, and `behind` whether files are known to have changed since. `busy`: a
+    requested job runs in this process, which refuses another one until it has ended.
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are

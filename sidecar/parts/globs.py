@@ -6,7 +6,7 @@ Both become regular expressions without costly backtracking. What an ignore file
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from sidecar import errors, shown
@@ -179,19 +179,22 @@ def glob_error(pattern: str) -> str:
     return ""
 
 
-def wrong_globs(include: Sequence[str], exclude: Sequence[str]) -> str:
+def wrong_globs(include: Sequence[str], exclude: Sequence[str], documentation: Sequence[str] = ()) -> str:
     """Returns one sentence for each wrong glob of these settings, and what happens to the files that it may mean; empty
-    if none is wrong. See `parts.walk` for the reason."""
-    settings = {"include": include, "exclude": exclude}
-    wrong = [
+    if none is wrong. See `parts.walk` for the reason. A wrong glob of `docPatterns` only names no documentation."""
+    chosen, docs = _wrong({"include": include, "exclude": exclude}), _wrong({"docPatterns": documentation})
+    if chosen:
+        chosen.append("Until that is mended, a file that it may mean is not added to the index.")
+    return " ".join((*chosen, *docs))
+
+
+def _wrong(settings: Mapping[str, Sequence[str]]) -> list[str]:
+    return [
         f"The setting {setting} has {shown.quoted(pattern)}: {why}"
         for setting, patterns in settings.items()
         for pattern in patterns
         if (why := glob_error(pattern))
     ]
-    return (
-        f"{' '.join(wrong)} Until that is mended, a file that it may mean is not added to the index." if wrong else ""
-    )
 
 
 def literal_start(pattern: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import PurePosixPath
 
-from sidecar.parts.globs import compile_glob
+from sidecar.parts.globs import compile_glob, glob_error
 
 UNKNOWN = "text"
 
@@ -237,13 +238,19 @@ def _by_shebang(first_line: str) -> str | None:
     return _INTERPRETERS.get(program.lower()) or _INTERPRETERS.get(re.sub(r"[\d.]+$", "", program.lower()))
 
 
+@lru_cache(maxsize=16)
+def _right_globs(patterns: tuple[str, ...]) -> list[Callable[[str], bool]]:
+    return [compile_glob(pattern) for pattern in patterns if not glob_error(pattern)]
+
+
 def is_documentation(path: str, doc_patterns: Iterable[str]) -> bool:
     """Whether a path belongs to the docs collection: one of the globs matches it, as it is or in lower case.
 
-    A file whose name has a language of its own (`CMakeLists.txt`, `requirements.txt`) is code.
+    A wrong glob matches nothing. A file whose name has a language of its own (`CMakeLists.txt`, `requirements.txt`) is
+    code.
     """
     name = path.rsplit("/", 1)[-1].lower()
     if _NAMES.get(name, UNKNOWN) != UNKNOWN:
         return False
     lowered = path.lower()
-    return any(matches(path) or matches(lowered) for matches in map(compile_glob, doc_patterns))
+    return any(matches(path) or matches(lowered) for matches in _right_globs(tuple(doc_patterns)))

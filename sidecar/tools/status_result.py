@@ -14,6 +14,8 @@ from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, Line, pairs
 
 MAX_LISTED = 50
+WORDS_ONLY = "searches find words only, not meaning"
+"""What the state is if no model can be loaded."""
 
 
 class HybridSearch(CamelResult):
@@ -107,14 +109,16 @@ class IndexStatus(CamelResult):
     """The state of an index. Counts are left out if no index exists.
 
     `ready`: the index is as complete as it can be, and searches work. `indexing`: this process or another one builds
-    it. `incomplete`: some files have not been read, and no process is reading them. `failed`: the index cannot be read,
-    or searches fail. `not_found`: no index exists. `notice` is what a search would say about its answer now; null if it
-    would say nothing. `behind`: files have changed, or may have, and the index does not reflect that yet.
+    it. `incomplete`: some files have not been read, and no process is reading them, or only words are found. `failed`:
+    the index cannot be read, or searches fail. `not_found`: no index exists. `notice` is what a search would say about
+    its answer now; null if it would say nothing. `behind`: files have changed, or may have, and the index does not
+    reflect that yet.
     `workspace_files`: how many files belong in the index; `missing` counts, by reason, those that are not in it.
     `unfinished`: the index is incomplete and has never been complete, and `create_index` continues it; one that was
     complete once completes itself.
 
-    `words_only`: the index is whole, but no model can be loaded, so only words are found; `warning` says why.
+    `words_only`: no model can be loaded, so searches find words and not meaning; `warning` says why and what helps. It
+    comes before every other state but `indexing`, at every door.
 
     `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
     allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers until it ends, and the index is
@@ -181,7 +185,7 @@ class IndexStatus(CamelResult):
             yield ((BAD, f"  error {failed.path}: {failed.error}"),)
 
     def _facts(self) -> Iterator[tuple[str, object]]:
-        yield "status", self.status
+        yield "status", f"{self.status}: {WORDS_ONLY}" if self.words_only else self.status
         if self.progress is not None:
             yield "progress", self.progress.says
         yield "workspace", self.project_path or ""
@@ -320,7 +324,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "notice": answer.notice or None,
         "behind": answer.behind,
         "unfinished": (answer.status == "incomplete" and not answer.holds.complete) or None,
-        "words_only": answer.words_only or None,
+        "words_only": (answer.words_only and answer.status != "indexing") or None,
         "origin": StatusOrigin(**asdict(answer.origin)) if answer.origin is not None else None,
     }
 

@@ -294,7 +294,7 @@ def test_a_status_is_not_ready_while_the_model_of_the_settings_cannot_be_loaded(
     project.close()
     project.flags["model"] = "no-such-model"
     status = project.open().status()
-    assert (status.status, status.words_only) == ("failed", True)
+    assert (status.status, status.words_only) == ("incomplete", True)
     assert "no-such-model" in status.warning
 
 
@@ -329,7 +329,7 @@ def test_a_status_is_not_ready_after_a_search_whose_model_could_not_be_loaded(pr
     workspace = project.open(models=Unloadable(models))
     assert "by word only" in workspace.search(SearchRequest("cookies"), never_cancelled).notice
     status = workspace.status()
-    assert status.status == "failed" and "The model's file is missing." in status.warning
+    assert status.status == "incomplete" and "The model's file is missing." in status.warning
     assert status.words_only
     project.close()
     workspace = project.open()

@@ -72,3 +72,15 @@ def test_a_wrong_glob_refuses_a_new_index_and_a_rebuild_and_nothing_is_lost(proj
     with pytest.raises(InvalidPattern, match="The setting exclude has"):
         workspace.rebuild(no_progress, never_cancelled)
     assert found(workspace, "**/*") == (before[0], SAYS)
+
+
+def test_a_wrong_glob_of_doc_patterns_names_no_documentation_and_stops_nothing(project: Project) -> None:
+    workspace = project.open()
+    index(workspace)
+    config = Path(workspace.config().config_path)
+    config.write_text(json.dumps({"docPatterns": ["**/*.md", "notes/{a"]}))
+    project.write("src/new.py", "def okapi(): pass\n")
+    project.write("docs/new.md", "An okapi.\n")
+    says = 'The setting docPatterns has "notes/{a": Unbalanced braces: `{` without `}`.'
+    assert found(workspace, "**/new.*") == (["docs/new.md", "src/new.py"], says)
+    assert words(workspace, "okapi") == {"src/new.py"}

@@ -200,11 +200,12 @@ def test_a_model_that_searches_do_not_use_is_not_said_to_answer() -> None:
     stage, why = UpgradeProgress("nonsense", note="There is no model 'nonsense'."), "There is no model 'nonsense'."
 
     def fails(answer: StatusAnswer) -> StatusAnswer:
-        return replace(answer, status="failed", model_upgrade=stage, words_only=True, warning=why)
+        return replace(answer, status="incomplete", model_upgrade=stage, words_only=True, warning=why)
 
     shell = Shell(FakeWorkspace(FILES, status_override=fails))
     assert shell("index") == 0
     assert shell("status") == 0
+    assert "status     incomplete: searches find words only, not meaning\n" in shell.out
     assert "model      fake@0 on cpu, not used: searches find words only\n" in shell.out
     assert "answers meanwhile" not in shell.out and "0 chunks" not in shell.out
     assert shell.out.count(why) == 1

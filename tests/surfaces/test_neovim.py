@@ -116,6 +116,15 @@ local function health()
   return text
 end
 seen.health = health()
+local request_sync = sidecar.client.request_sync
+local function health_of(status)
+  sidecar.client.request_sync = function() return {{ result = status }} end
+  local text = health()
+  sidecar.client.request_sync = request_sync
+  return text
+end
+seen.health_words = health_of({{ status = 'incomplete', wordsOnly = true, warning = 'There is no model.' }})
+seen.health_failed = health_of({{ status = 'failed', warning = 'It is damaged.' }})
 vim.cmd('edit ' .. vim.env.WORKSPACE .. '/headers.py')
 vim.api.nvim_buf_set_lines(0, -1, -1, false, {{ '', 'def zyzzyva_unsaved(value):', '    return value' }})
 seen.unsaved = call('searchCode', {{ query = 'zyzzyva unsaved', mode = 'fts' }})
@@ -142,16 +151,17 @@ local function type_keys(keys) vim.fn.chansend(terminal, keys) end
 local function here()
   local mode = vim.fn.rpcrequest(channel, 'nvim_get_mode')
   if mode.blocking then return {{ blocking = true }} end
-  return {{
-    mode = mode.mode,
+  -- In one request, so that it is one moment.
+  return lua([=[return {{
+    mode = vim.api.nvim_get_mode().mode,
     blocking = false,
-    letter = lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('letter.txt'), 0, -1, false)"),
-    on = lua('return vim.api.nvim_get_current_line()'),
-    waiting = lua("return #require('sidecar.questions').waiting"),
-    windows = lua('return #vim.api.nvim_list_wins()'),
-    said = vim.split(lua("return vim.fn.execute('messages')"), '\n'),
-    command = lua('return vim.fn.getcmdline()'),
-  }}
+    letter = vim.api.nvim_buf_get_lines(vim.fn.bufnr('letter.txt'), 0, -1, false),
+    on = vim.api.nvim_get_current_line(),
+    waiting = #require('sidecar.questions').waiting,
+    windows = #vim.api.nvim_list_wins(),
+    said = vim.split(vim.fn.execute('messages'), '\n'),
+    command = vim.fn.getcmdline(),
+  }}]=])
 end
 local function await_here(is_so)
   local now
@@ -375,6 +385,8 @@ def test_checkhealth_tells_what_runs_and_what_is_missing(seen: dict[str, Any]) -
     assert "vim.ui.select" in seen["health"]
     assert "ERROR" not in seen["health"]
     assert "It is not running" in seen["health_stopped"]
+    assert "WARNING: Searches find words only, not meaning. There is no model." in seen["health_words"]
+    assert "ERROR: The index has failed. It is damaged." in seen["health_failed"]
 
 
 def test_the_server_stops_and_has_written_nothing_to_the_clients_log(seen: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 
 function conditionOfIndex(facts: Facts): Condition {
   const { status, coverage = 1 } = facts;
-  if (isWithoutModel(facts)) return "wordsOnly";
+  if (facts.wordsOnly) return "wordsOnly";
   if (facts.unfinished) return "unfinished";
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
@@ -57,11 +57,6 @@ function conditionOfIndex(facts: Facts): Condition {
 function conditionOfWhole(facts: Facts): Condition {
   if (isBehind(facts)) return "stale";
   return facts.modelUpgrade === undefined ? "ready" : "upgrading";
-}
-
-/** During indexing, the progress is shown. */
-function isWithoutModel({ status, wordsOnly = false }: Facts): boolean {
-  return wordsOnly && status !== "indexing";
 }
 
 function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {

@@ -48,7 +48,7 @@ test("without the model, item, page and shell say that only words are found, and
     env: { ...env, SIDECAR_MODEL: "no-such-model" },
     encoding: "utf8",
   });
-  expect(told).toMatch(/status\s+failed/);
+  expect(told).toMatch(/status\s+incomplete: searches find words only, not meaning/);
   expect(told).toContain("no-such-model");
   await window.picture("words-only");
 });

@@ -18,7 +18,7 @@ from sidecar.engine.ingest.prepare import BY_LINES
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import Standing, limit_notice, one_line, unread_notice
 from sidecar.engine.update.standing import Standings
-from sidecar.errors import IndexCorrupt, SidecarError
+from sidecar.errors import IndexCorrupt, ModelLoadFailed, SidecarError
 from sidecar.model.answers import CollectionCounts, Origin, StatusAnswer, UpgradeProgress
 from sidecar.model.files import COULD_NOT_BE, Rule, SkippedPath
 from sidecar.model.terms import Embedder
@@ -94,7 +94,7 @@ class Reporter:
         generation: Generation | None,
         settings: Settings,
         problem: str,
-        failing: str,
+        fault: SidecarError | None,
         pending: int,
         watching: bool,
         embedder: Embedder | None,
@@ -102,8 +102,8 @@ class Reporter:
     ) -> StatusAnswer:
         """Returns the status of the index, read from `generation`.
 
-        `generation` is None if the index is not open; `problem` then says why. `failing`: why searches fail, if they
-        do. `embedder` is None if the model is not loaded. Raises IndexCorrupt and other storage errors.
+        `generation` is None if the index is not open; `problem` then says why. `fault`: what is wrong with the model,
+        if anything is. `embedder` is None if the model is not loaded. Raises IndexCorrupt and other storage errors.
         """
         answer = StatusAnswer(
             status="not_found",
@@ -135,10 +135,12 @@ class Reporter:
         answer = replace(answer, patterns=limit.texts if limit is not None else ())
         if generation is None:
             return replace(answer, status="failed", warning=problem)
-        described = self._describe(answer, generation, problem, failing)
+        described = self._describe(answer, generation, problem, fault)
         return replace(described, warning=one_line(described.warning, limit_notice(limit)))
 
-    def _describe(self, answer: StatusAnswer, generation: Generation, problem: str, failing: str) -> StatusAnswer:
+    def _describe(
+        self, answer: StatusAnswer, generation: Generation, problem: str, fault: SidecarError | None
+    ) -> StatusAnswer:
         meta = read_meta(self._directory.manifest(generation.number))
         with generation.snapshots.open() as snapshot:
             # A chunk's vector is final only if its file's path has one too.
@@ -162,7 +164,8 @@ class Reporter:
             progress_done=done,
             progress_total=expected,
             progress_says=says,
-            status="failed" if failing else self._state(standing, bool(meta.get("complete")), embedded == total),
+            status=self._state(standing, bool(meta.get("complete")), embedded == total, fault),
+            words_only=isinstance(fault, ModelLoadFailed),
             pending_files=answer.pending_files + standing.awaiting,
             files=int(files.sum()),
             chunks=total,
@@ -181,7 +184,7 @@ class Reporter:
             errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
             cut_by_lines=tuple((path, parser.removeprefix("lines: ")) for path, parser in cut),
             warning=one_line(
-                failing,
+                fault.message if fault is not None else "",
                 problem or self._warning(generation),
                 _lost_vectors(total - embedded, total) if generation.relinked else "",
                 unread_notice(_unread(skips)),
@@ -194,9 +197,13 @@ class Reporter:
             origin=origin_of(meta.get("origin")),
         )
 
-    def _state(self, standing: Standing, complete: bool, embedded: bool) -> _State:
+    def _state(self, standing: Standing, complete: bool, embedded: bool, fault: SidecarError | None) -> _State:
+        if fault is not None and not isinstance(fault, ModelLoadFailed):
+            return "failed"
         if standing.job.kind not in ("", "update"):
             return "indexing"
+        if fault is not None:  # searches find words
+            return "incomplete"
         if complete and embedded and not standing.coverage.lacks("not-read-yet"):
             return "ready"
         if self._activity.failure:

@@ -231,7 +231,7 @@ class IndexHandle:
         """Returns one sentence for each changed setting that this generation does not follow: only a rebuild applies
         it, or a glob in it is wrong. Empty if there is none."""
         settings = self._settings()
-        wrong = wrong_globs(settings.include, settings.exclude)
+        wrong = wrong_globs(settings.include, settings.exclude, settings.doc_patterns)
         wanted = settings.chunking_strategy
         if wanted == generation.chunking:
             return wrong

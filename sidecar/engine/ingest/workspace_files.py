@@ -33,6 +33,12 @@ class WorkspaceFiles:
         """Returns a walker with the current settings, limited to the patterns of the index."""
         return self.walker_within(self.limit())
 
+    def wrong_globs(self) -> tuple[str, ...]:
+        """Returns what is to be said of wrong globs in the settings; empty if there is none."""
+        settings = self.settings()
+        said = wrong_globs(settings.include, settings.exclude, settings.doc_patterns)
+        return (said,) if said else ()
+
     def check_globs(self) -> None:
         """Raises InvalidPattern if a glob of the settings is wrong: nobody can tell what a new index is to leave
         out."""

@@ -20,6 +20,8 @@ local function check_server(sidecar)
   local status = answer and answer.result
   if not status then return bad('It does not answer', { 'Look at ' .. vim.lsp.get_log_path() }) end
   if status.status == 'not_found' then return warn('The folder is not indexed', { ':SidecarIndex' }) end
+  if status.wordsOnly then return warn('Searches find words only, not meaning. ' .. (status.warning or ''), { 'sidecar doctor' }) end
+  if status.status == 'failed' then return bad('The index has failed. ' .. (status.warning or ''), { ':SidecarReindex' }) end
   ok(('The index is %s: %d files'):format(status.status, status.totalFiles or 0))
 end
 

@@ -117,7 +117,7 @@ test("files that have not been read count as missing, and so do chunks without a
 });
 
 test("without a model that can be loaded the item says that words are found, and offers no reindexing", () => {
-  const facts = { status: "failed", wordsOnly: true, warning: "The model is not there." } as const;
+  const facts = { status: "incomplete", wordsOnly: true, warning: "The model is not there." } as const;
   const view = shown("running", facts, undefined, 0);
   expect([view.condition, view.severity]).toEqual(["wordsOnly", "warning"]);
   expect(view.says).toBe("Searches find words only, not meaning. The model is not there.");
