@@ -23,8 +23,9 @@ _MOST_LINE = 16 * 1024**2
 _VALUE = rb'(?:"(?:[^"\\]++|\\.)*+"|-?\d{1,20}+(?:\.\d{1,20}+)?|null|true|false|\{\})'
 _LIST = rb"\[(?:%b(?:, ?|(?=\]))){0,%d}+\]" % (_VALUE, max(_ROWS, MOST_TERMS))
 _SHAPE = re.compile(rb'(?:%b|\{(?:"\w{1,20}": ?%b(?:, ?|(?=\}))){0,20}+\})\s*+' % (_LIST, _LIST), re.DOTALL)
-"""A list of at most as many values as a block has rows or terms, or an object of such lists. What is parsed can take many times the space of its
-text: an empty list has 2 bytes there and 64 in memory. Every repetition is possessive, so a line is read once."""
+"""A list of at most as many values as a block has rows or terms, or an object of such lists. What is parsed can take
+many times the space of its text: an empty list has 2 bytes there and 64 in memory. Every repetition is possessive, so a
+line is read once."""
 
 
 class RowsWriter:
