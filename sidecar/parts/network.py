@@ -112,21 +112,25 @@ class Server:
     def __enter__(self) -> Server:
         import httpx2
 
+        sign_in = {"Authorization": self._way.sign_in} if self._way.sign_in else {}
+        own = {**sign_in, **self._way.headers}
+
         def check(request: Request) -> None:
-            # httpx2 calls this for every redirect too.
+            # httpx2 calls this for every redirect too, on which it keeps all headers but Authorization.
             if not self._may_ask(str(request.url)):
                 raise self._failed(
                     f"{shown.reason(self.source)} redirects to {shown.reason(request.url)}, which is not https."
                 )
+            if _origin(str(request.url)) != _origin(self.source):
+                for name in own:
+                    request.headers.pop(name, None)
 
-        sign_in = {"Authorization": self._way.sign_in} if self._way.sign_in else {}
         try:
             self._client: Client = httpx2.Client(
                 headers={
                     "User-Agent": f"sidecar/{__version__}",
                     "Accept-Encoding": "identity",
-                    **sign_in,
-                    **self._way.headers,
+                    **own,
                 },
                 timeout=httpx2.Timeout(self._way.pace.silent_s, connect=min(_CONNECT_S, self._way.pace.silent_s)),
                 follow_redirects=True,
@@ -487,6 +491,13 @@ def _put_refusal(url: str, status: int) -> str:
 def _answered(request: str, status: int, reasons: Mapping[int, str], otherwise: str) -> str:
     known = reasons.get(status, "the server failed; try again later" if status >= 500 else otherwise)
     return f"{request} answers {status}: {known}."
+
+
+def _origin(url: str) -> tuple[str, str, int]:
+    """Returns the scheme, host and port of a valid address."""
+    address = urlsplit(url)
+    port = address.port or {"http": 80, "https": 443}.get(address.scheme, 0)
+    return address.scheme, address.hostname or "", port
 
 
 def _is_loopback(host: str) -> bool:

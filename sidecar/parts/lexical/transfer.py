@@ -21,7 +21,8 @@ from sidecar.parts.lexical.codec import decode_all, encode_runs
 from sidecar.parts.lexical.postings import next_segment
 
 COLUMNS = ("bodies", "names", "fields")
-_TERMS = 20_000
+MOST_TERMS = 20_000
+"""The most terms in one block."""
 _BLOB_BYTES = 4 * 1024**2
 _HEADER = 8
 _WIDTHS = (1, 2, 4, 8)
@@ -92,7 +93,7 @@ def _term_blocks(connection: sqlite3.Connection) -> Iterator[tuple[list[str], li
         for row in own:
             rows.append(row)
             size += sum(len(blob) for blob in row[2:] if blob)
-        if len(terms) == _TERMS or size > _BLOB_BYTES:
+        if len(terms) == MOST_TERMS or size > _BLOB_BYTES:
             yield terms, rows
             terms, rows, size = [], [], 0
     if terms:
