@@ -8,7 +8,7 @@ import re
 import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import Cancelled
+from sidecar.errors import Cancelled, InvalidPattern
 from sidecar.model.answers import SearchAnswer, SearchRequest
 from sidecar.model.terms import never_cancelled, no_progress
 from tests.engine.projects import FILES, Project, find
@@ -170,3 +170,11 @@ def test_what_was_read_early_and_is_beyond_the_limit_is_removed_again(huge: Proj
     report = workspace.create(no_progress, never_cancelled)
     assert early == ["src/cookies.py"] and find(workspace, "set_cookie", mode="fts") == []
     assert report.code.files == 150 and "maxFiles" in report.notice
+
+
+def test_a_wrong_glob_is_refused_before_anything_of_a_large_workspace_is_read(huge: Project) -> None:
+    huge.flags["exclude"] = ["drivers/{a"]
+    workspace = huge.open()
+    with pytest.raises(InvalidPattern):
+        workspace.create(no_progress, never_cancelled)
+    assert workspace.status().files == 0

@@ -183,3 +183,22 @@ def test_waiting_grows_with_every_attempt_in_vain_and_ends_with_success() -> Non
     assert retries.wait_s() is None
     retries.replace(["a/"])
     assert retries.wait_s() == 1.0
+
+
+def test_when_git_s_folder_cannot_be_read_every_file_stays_and_the_reason_is_told(
+    open_project: Project, weather: Weather
+) -> None:
+    open_project.git("init", "-q")
+    workspace = open_project.open()
+    index(workspace)
+    before = paths(workspace)
+    open_project.write("new.py", "def zyzzyva(): pass\n")
+    (open_project.root / ".git").chmod(0)
+    weather.now = as_somebody
+    assert index(workspace).removed == 0
+    assert paths(workspace) == before
+    assert ".git cannot be read: Permission denied" in workspace.status().warning
+    assert ".git cannot be read: Permission denied" in notice(workspace)
+    (open_project.root / ".git").chmod(0o755)
+    assert find(workspace, "zyzzyva", mode="fts") == ["new.py"]
+    assert workspace.status().warning == ""

@@ -92,11 +92,12 @@ class Builder:
         manifest = writer.manifest
         checkout = self._files.checkout()
         QUESTIONS.give_way()
-        early = self._read_early(writer, stop)
+        is_first = not manifest.count_files()
+        if is_first:  # there is nothing that a wrong glob could keep
+            self._files.check_globs()
+        early = self._read_early(writer, stop) if is_first else Tally()
         # Read before the walk, because a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
-        if not known[0]:  # there is nothing that could be kept
-            self._files.check_globs()
         walker = self._files.walker()
         walker.keep(known[0].__contains__)
         walked = walker.walk(stop)
@@ -133,8 +134,6 @@ class Builder:
 
         Whatever the walk then leaves out is removed again. Raises Cancelled.
         """
-        if writer.manifest.count_files():
-            return Tally()
         walker = self._files.walker()
         near = walker.near_the_root(_NEAR, stop)
         if len(near) < _NEAR:
