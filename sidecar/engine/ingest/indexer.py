@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.concurrency.stages import run_stages
+from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, is_settled, path_of
@@ -316,16 +317,20 @@ class Indexer:
         """Merges segments until few are left or `stop` returns True, in transactions of about a tenth of a second. The
         next call continues an unfinished merge."""
         manifest = self._manifest
+        merged = False
         while not stop():
             with manifest.lock, translated(manifest.path):
                 if not self._at_rest.has_work(manifest.connection):
-                    return
+                    break
+            merged = True
             try:
                 with manifest.transaction() as connection:
                     self._at_rest.step(connection)
             except BaseException:
                 self._at_rest = self._lexical.merge_at_rest()
                 raise
+        if merged:
+            give_memory_back()
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
         """Whether another run has written or removed this path since the batch looked it up."""

@@ -15,6 +15,7 @@ import numpy as np
 from sidecar import shown
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
+from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.generation import Generation, Writer, is_bare
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
@@ -81,6 +82,7 @@ class Builder:
             report = self._pass(generation, progress, cancelled, wait_for_store)
             manifest.settle_dirty(dirty)
         self._index.trim(generation)
+        give_memory_back()  # for a moment the pass held what is known of every file twice
         return report
 
     def _pass(
