@@ -179,7 +179,8 @@ def glob_error(pattern: str) -> str:
     return ""
 
 
-def wrong_globs(include: Sequence[str], exclude: Sequence[str], documentation: Sequence[str] = ()) -> str:
+@lru_cache(maxsize=16)  # every question asks
+def wrong_globs(include: tuple[str, ...], exclude: tuple[str, ...], documentation: tuple[str, ...] = ()) -> str:
     """Returns one sentence for each wrong glob of these settings, and what happens to the files that it may mean; empty
     if none is wrong. See `parts.walk` for the reason. A wrong glob of `docPatterns` only names no documentation."""
     chosen, docs = _wrong({"include": include, "exclude": exclude}), _wrong({"docPatterns": documentation})

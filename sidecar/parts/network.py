@@ -114,6 +114,7 @@ class Server:
 
         sign_in = {"Authorization": self._way.sign_in} if self._way.sign_in else {}
         own = {**sign_in, **self._way.headers}
+        origin = _origin(self.source)
 
         def check(request: Request) -> None:
             # httpx2 calls this for every redirect too, on which it keeps all headers but Authorization.
@@ -121,7 +122,7 @@ class Server:
                 raise self._failed(
                     f"{shown.reason(self.source)} redirects to {shown.reason(request.url)}, which is not https."
                 )
-            if _origin(str(request.url)) != _origin(self.source):
+            if _origin(str(request.url)) != origin:
                 for name in own:
                     request.headers.pop(name, None)
 
