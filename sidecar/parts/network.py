@@ -29,7 +29,7 @@ from sidecar.errors import SidecarError
 from sidecar.small_files import open_to_append, open_to_read
 
 if TYPE_CHECKING:
-    from httpx2 import Client, Request, Response
+    from httpx2 import Client, Request, Response, Timeout
 
 MAX_ANSWER_BYTES = 8 * 1024**2
 _MAX_REDIRECTS = 5
@@ -133,7 +133,7 @@ class Server:
                     "Accept-Encoding": "identity",
                     **own,
                 },
-                timeout=httpx2.Timeout(self._way.pace.silent_s, connect=min(_CONNECT_S, self._way.pace.silent_s)),
+                timeout=_timeouts(self._way.pace.silent_s),
                 follow_redirects=True,
                 max_redirects=_MAX_REDIRECTS,
                 event_hooks={"request": [check]},
@@ -222,8 +222,10 @@ class Server:
                     f" ({shown.reason(refused)}). Check the address and this machine's clock. For an authority of your"
                     " own, set SSL_CERT_FILE to the file with its certificate."
                 ) from error
-            if exchange.is_over or isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
-                reason = f"timed out, because no content was transferred for {limit_s:g} s"
+            if exchange.is_over or isinstance(error, httpx2.TimeoutException):
+                connecting = isinstance(error, httpx2.ConnectTimeout) and not exchange.is_over
+                waited_s = _timeouts(limit_s).connect if connecting else limit_s
+                reason = f"timed out, because no content was transferred for {waited_s:g} s"
             else:
                 reason = str(error).strip().rstrip(".") or type(error).__name__
             raise self._failed(
@@ -243,7 +245,7 @@ class Server:
                 url,
                 content=exchange.sent(body),
                 headers=wanted,
-                timeout=limit_s,
+                timeout=_timeouts(limit_s),
                 extensions={"trace": exchange.note},
             )
             self._remember(response)
@@ -428,6 +430,14 @@ class _Sums:
         if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
             return f"its git blob is {self._git.hexdigest()}, but must be {self._file.git_blob}"
         return ""
+
+
+def _timeouts(limit_s: float) -> Timeout:
+    """Returns the limits of the HTTP client for one call to the system, in seconds; connecting includes the
+    handshake."""
+    import httpx2
+
+    return httpx2.Timeout(limit_s, connect=min(_CONNECT_S, limit_s))
 
 
 def _refused_certificate(error: BaseException | None) -> str:

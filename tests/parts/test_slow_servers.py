@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import SnapshotUnusable
+from sidecar.parts import network
 from sidecar.parts.network import Expected, Server, Slowest, Way
 from tests.patience import PATIENCE_S
 
@@ -161,6 +162,15 @@ def test_a_handshake_that_trickles_is_given_up() -> None:
         with asked(source) as place, pytest.raises(SnapshotUnusable, match=OVER):
             place.find(f"{source}/heads.json")
         assert slow.ended.wait(PATIENCE_S), "the connection was left open"
+
+
+def test_a_silent_handshake_is_told_like_silent_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The HTTP client's own limit for it is the shorter one."""
+    monkeypatch.setattr(network, "_CONNECT_S", LIMIT_S)
+    with server(lambda connection: connection.recv(1 << 16) and connection.recv(1)) as slow:
+        source = slow.source.replace("http:", "https:")
+        with asked(source, ROOMY_S) as place, pytest.raises(SnapshotUnusable, match=OVER):
+            place.find(f"{source}/heads.json")
 
 
 @pytest.mark.parametrize(
