@@ -6,6 +6,7 @@ it or in its place."""
 from __future__ import annotations
 
 import http.server
+import secrets
 import shutil
 import socket
 import ssl
@@ -177,10 +178,12 @@ def passed_on(url: str) -> Callable[[str, str, dict[str, str], bytes], Answer]:
     return answer
 
 
-def certificate(folder: Path, name: str) -> Path:
-    """Returns a file with a key and a self-signed certificate for a server of this name."""
+def certificate(folder: Path, name: str, *, days: tuple[float, float] = (-1, 1)) -> Path:
+    """Returns a file with a key and a self-signed certificate for a server of this name. It is valid between
+    these two times, in days from now."""
     key = ec.generate_private_key(ec.SECP256R1())
-    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    # A client finds the signer by this name, so each has its own.
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{name} {secrets.token_hex(8)}")])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -188,8 +191,8 @@ def certificate(folder: Path, name: str) -> Path:
         .issuer_name(who)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now + timedelta(days=days[0]))
+        .not_valid_after(now + timedelta(days=days[1]))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

@@ -13,7 +13,6 @@ import ipaddress
 import math
 import os
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ from weakref import ref
 
 from sidecar import __version__, shown
 from sidecar.errors import SidecarError
+from sidecar.parts.certificates import refused_certificate
 from sidecar.small_files import open_to_append, open_to_read
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _CONNECT_S, _READ_S, _PUT_S = 15.0, 60.0, 60.0
 _BLOCK = 1 << 18
 _PARTIAL = 206
 _NO_LOGIN, _MISSING = 401, 404
-_MOST_CAUSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +215,8 @@ class Server:
             if exchange.is_over:
                 raise httpx2.ReadTimeout("")  # an answer without a length seems to end where its connection was ended
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            if refused := _refused_certificate(error):
-                raise self._failed(
-                    f"{shown.reason(url)}: its certificate was not accepted, so nothing was asked"
-                    f" ({shown.reason(refused)}). Check the address and this machine's clock. For an authority of your"
-                    " own, set SSL_CERT_FILE to the file with its certificate."
-                ) from error
+            if refused := refused_certificate(error):
+                raise self._failed(f"{shown.reason(url)}: {shown.reason(refused)}.") from error
             if exchange.is_over or isinstance(error, httpx2.TimeoutException):
                 connecting = isinstance(error, httpx2.ConnectTimeout) and not exchange.is_over
                 waited_s = _timeouts(limit_s).connect if connecting else limit_s
@@ -438,15 +433,6 @@ def _timeouts(limit_s: float) -> Timeout:
     import httpx2
 
     return httpx2.Timeout(limit_s, connect=min(_CONNECT_S, limit_s))
-
-
-def _refused_certificate(error: BaseException | None) -> str:
-    """Returns why the certificate of a server was not accepted, if that caused this error; else empty."""
-    for _ in range(_MOST_CAUSES):
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return error.verify_message.rstrip(".")
-        error = error and (error.__cause__ or error.__context__)
-    return ""
 
 
 def _goes_on(response: Response, done: int) -> bool:

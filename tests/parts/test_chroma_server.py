@@ -384,7 +384,7 @@ def test_a_server_with_the_certificate_of_another_name_is_told_nothing(name: str
         line = [sys.executable, "-c", ASKED, f"https://localhost:{tls.port}", str(tmp_path / "store")]
         env = {**os.environ, "SSL_CERT_FILE": str(trusted)}
         said = subprocess.run(line, env=env, capture_output=True, text=True, check=True).stdout
-        assert ("certificate verify failed" in said) == (name != "localhost"), said
+        assert ("its certificate was not accepted" in said) == (name != "localhost"), said
         assert bool(tls.heard) == (name == "localhost")
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.parts.blocks import FrameError
+from sidecar.parts.certificates import refused_certificate
 from sidecar.parts.vectors.frames import read_frame, write_frame
 from sidecar.stdio import take_stdio
 
@@ -213,6 +214,8 @@ def _failure(error: Exception) -> dict[str, Any]:
 def _reason(error: Exception, said: str) -> str:
     """Returns why the server could not be asked. Chroma's client hides the reason behind a request of its own."""
     cause = error.__cause__ or error.__context__
+    if refused := refused_certificate(error):
+        return f"cannot be asked: {refused}"
     if _status(error) in _NO_ENTRY:
         return f"answers {_status(error)}: it wants other headers than those in the settings"
     if isinstance(error, ValueError) and isinstance(cause, Exception) and "connect" in said:
