@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from sidecar.engine.team import rows
+from sidecar.engine.team.bases import KeptBases
 from sidecar.engine.team.blocks import HASH_BYTES
 from sidecar.engine.team.push import push
 from sidecar.errors import SnapshotUnusable
@@ -231,6 +234,29 @@ def test_a_base_that_is_kept_is_not_fetched_again_and_a_damaged_one_is(team: Tea
     server.asked.clear()
     assert get(workspace).embedded == 0
     assert server.paths("GET") == ["/team/heads.json", whole, newest]
+
+
+def base_file(folder: Path, content: bytes) -> Path:
+    file = folder / name_of(hashlib.sha256(content).hexdigest())
+    file.write_bytes(content)
+    return file
+
+
+def test_the_bases_used_last_are_kept_although_the_clock_was_ahead_when_others_were_used(tmp_path: Path) -> None:
+    shelf, kept = tmp_path / "shelf", KeptBases(tmp_path / "kept")
+    shelf.mkdir()
+    former = [base_file(shelf, b"former %d" % number) for number in range(3)]
+    for number, file in enumerate(former):
+        kept.keep(file)
+        ahead = (4_000_000_000 + number) * 10**9
+        os.utime(tmp_path / "kept" / file.name, ns=(ahead, ahead))
+    one, two, three = (base_file(shelf, name) for name in (b"one", b"two", b"three"))
+    for file in (one, two):
+        kept.keep(file)
+    assert [kept.has(file.stem) for file in (*former, one, two)] == [False, False, True, True, True]
+    assert kept.bring(former[2].stem, tmp_path / "brought")
+    kept.keep(three)
+    assert [kept.has(file.stem) for file in (former[2], one, two, three)] == [True, False, True, True]
 
 
 def test_a_whole_snapshot_is_kept_where_others_add_to_it(team: Team, server: ShelfServer) -> None:

@@ -247,6 +247,31 @@ def test_what_somebody_has_asked_for_just_now_is_not_trimmed(path: Path) -> None
     store.close()
 
 
+def test_what_was_used_while_the_clock_was_far_ahead_is_trimmed_last_but_not_kept_for_ever(path: Path) -> None:
+    clock = Clock()
+    store = EmbeddingCacheFile(path, "model@1", DIMENSION, now=clock)
+    store.add(hashes(0, 100), vectors(100))
+    clock.seconds += 400 * DAY
+    store.add(hashes(100, 100), vectors(100))
+    clock.seconds -= 399 * DAY
+    store.add(hashes(200, 100), vectors(100))
+    nothing = np.zeros(0, np.int64)
+    assert store.trim(1, lambda: nothing) == 100
+    assert not store.find(hashes(100, 100))
+    clock.seconds += 2 * DAY
+    assert store.trim(1, lambda: nothing) == 200
+    store.close()
+
+
+def test_a_clock_that_goes_back_a_day_drops_nothing_that_somebody_has_just_asked_for(path: Path) -> None:
+    clock = Clock()
+    store = EmbeddingCacheFile(path, "model@1", DIMENSION, now=clock)
+    store.add(hashes(0, 100), vectors(100))
+    clock.seconds -= DAY
+    assert store.trim(1, lambda: np.zeros(0, np.int64)) == 0
+    store.close()
+
+
 def test_a_file_found_damaged_is_begun_anew_when_it_is_next_opened(path: Path) -> None:
     store = EmbeddingCacheFile.open(path, "model@1", DIMENSION)
     ids = np.array(store.add(hashes(0, 5000), vectors(5000)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -40,7 +41,7 @@ class KeptBases:
         try:
             _copy(kept, target)
             if sha256_of(target) == sha256:
-                os.utime(kept)
+                self._note_use(kept)
                 return True
         except OSError:
             pass
@@ -61,15 +62,23 @@ class KeptBases:
                     fresh.replace(self._folder / file.name)
                 finally:
                     fresh.unlink(missing_ok=True)
-            newest_first = sorted(self._folder.glob("*.zst"), key=lambda one: one.stat().st_mtime_ns, reverse=True)
-            others = [one for one in newest_first if one.name != file.name]
-            for other in others[MOST_KEPT - 1 :]:
+            self._note_use(self._folder / file.name)
+            for other in sorted(self._folder.glob("*.zst"), key=_last_used, reverse=True)[MOST_KEPT:]:
                 other.unlink(missing_ok=True)
+
+    def _note_use(self, kept: Path) -> None:
+        """Makes this base the one that was used last, also if the clock was ahead when others were used."""
+        now = max(time.time_ns(), *(_last_used(one) + 1 for one in self._folder.glob("*.zst")))
+        os.utime(kept, ns=(now, now))
 
     def _file(self, sha256: str) -> Path:
         from sidecar.parts.team.container import name_of
 
         return self._folder / name_of(sha256)
+
+
+def _last_used(kept: Path) -> int:
+    return kept.stat().st_mtime_ns
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -37,7 +37,7 @@ class KeptFiles(Protocol):
 def choose(
     heads: Sequence[Head], where: str, history: History, kinds: Mapping[str, ModelFacts], kept: KeptFiles
 ) -> Choice:
-    """Returns the snapshot of the newest ancestor of HEAD that is of one of these kinds (as JSON, the best first).
+    """Returns the snapshot of the nearest ancestor of HEAD that is of one of these kinds (as JSON, the best first).
     Among equal ones it is the one with the fewest bytes to fetch.
 
     `heads` are those that the place `where` lists. Raises SnapshotUnusable with the reason if there is none.
@@ -49,7 +49,7 @@ def choose(
     fitting = [head for head in here if _plain(head) in kinds]
     if not fitting:
         raise SnapshotUnusable(_why_none_fits(heads, here, json.loads(order[0])))
-    commit, ahead = history.newest_of({head.commit for head in fitting})
+    commit, ahead = history.nearest_of({head.commit for head in fitting})
     if not commit:
         shallow = " This clone is shallow: git fetch --deepen=500 gets the commits before." * history.is_shallow()
         raise SnapshotUnusable(

@@ -300,8 +300,11 @@ class EmbeddingCacheFile:
         first.
         """
         with self._reader() as reader:
+            today = self._today()
+            # Days to come were noted while the clock was wrong.
             rows = reader.execute(
-                "SELECT of FROM uses WHERE day <= ? ORDER BY day, of", (self._today() - _GRACE_DAYS,)
+                "SELECT of FROM uses WHERE day NOT BETWEEN ? AND ? ORDER BY day, of",
+                (today - _GRACE_DAYS + 1, today + _GRACE_DAYS - 1),
             ).fetchall()
         return np.array([row[0] for row in rows], np.int64)
 

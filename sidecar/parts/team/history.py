@@ -54,24 +54,32 @@ class History:
         branch = self._said("symbolic-ref", "--quiet", "--short", there).removeprefix("origin/")
         return branch if branch and self._said("merge-base", commit, there) == commit else ""
 
-    def newest_of(self, commits: Container[str]) -> tuple[str, int]:
-        """Returns the first of these commits that git lists as HEAD or one of its ancestors, and how many it lists
-        before it. Empty if none of the newest 20,000 is among them."""
-        line = (*_COMMAND, "rev-list", f"--max-count={_MOST_COMMITS}", "HEAD")
+    def nearest_of(self, commits: Container[str]) -> tuple[str, int]:
+        """Returns that of these commits which is HEAD or an ancestor of it and has the fewest commits between it and
+        HEAD, and their number. Empty if none is found.
+
+        Git lists ancestors by their dates, so a commit of a wrong clock can hide newer ones; along first parents no
+        date counts. The first that is found in each of the two lists, of 20,000 commits at most, is compared.
+        """
+        found = {self._first_of(commits), self._first_of(commits, "--first-parent")} - {""}
+        ahead = {commit: int(self._said("rev-list", "--count", f"{commit}..HEAD") or _MOST_COMMITS) for commit in found}
+        nearest = min(ahead, key=ahead.__getitem__, default="")
+        return nearest, ahead.get(nearest, 0)
+
+    def _first_of(self, commits: Container[str], *how: str) -> str:
+        """Returns the first of these commits that git lists as HEAD or an ancestor of it; empty if there is none."""
+        line = (*_COMMAND, "rev-list", *how, f"--max-count={_MOST_COMMITS}", "HEAD")
         try:
             with subprocess.Popen(
                 line, cwd=self._root, env=_environment(), stdin=_NONE, stdout=subprocess.PIPE, stderr=_NONE, text=True
             ) as git:
                 assert git.stdout is not None
                 try:
-                    for before, text in enumerate(git.stdout):
-                        if (commit := text.strip()) in commits:
-                            return commit, before
+                    return next((listed for text in git.stdout if (listed := text.strip()) in commits), "")
                 finally:
                     git.kill()
         except OSError:
-            pass
-        return "", 0
+            return ""
 
     def _said(self, *arguments: str) -> str:
         try:
