@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +19,13 @@ from tests.engine.disks import mounted
 from tests.engine.kills import WORDS
 from tests.engine.projects import FILES, Project, find, image, index
 from tests.engine.teams import Team, get
+from tests.patience import PATIENCE_S
 from tests.shelf_server import ShelfServer, cut_off_after, says
 
 pytestmark = pytest.mark.process
+
+A_BATCH = 64
+"""How many small files are written and embedded together."""
 
 
 @pytest.fixture
@@ -269,16 +274,24 @@ def test_a_disk_too_full_for_a_snapshot_and_for_an_index_from_nothing_is_told_wi
 
 
 def test_a_first_index_that_was_ended_after_its_first_files_goes_on_with_its_vectors(team: Team) -> None:
+    """The second batch is read only when the first has its vectors, so that the third is not begun."""
     many_files(team)
     team.make()
     developer = team.clone()
-    read = [0]
+    embedded, read = threading.Event(), list[str]()
+
+    def before_reading(path: str) -> None:
+        read.append(path)
+        if len(read) > A_BATCH:
+            assert embedded.wait(PATIENCE_S)
 
     def note(done: int, total: int, message: str) -> None:
-        read[0] = done
+        if done:
+            embedded.set()
 
+    developer.before_reading = before_reading
     with pytest.raises(Cancelled):
-        developer.open().refresh(note, lambda: read[0] > 0, True)
+        developer.open().refresh(note, embedded.is_set, True)
     developer.close()
     developer.flags = {"snapshotSource": str(team.shelf)}
     report = index(developer.open())
