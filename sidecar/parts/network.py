@@ -186,7 +186,7 @@ class Server:
         """Yields a response and the blocks of its body, as they arrive: waiting for larger ones would hide a slow
         server. Fails on network errors until the block ends."""
         with (
-            self._asking(url, self._way.pace.silent_s) as exchange,
+            self._asking(url, self._way.pace.silent_s, "; what has been downloaded is kept") as exchange,
             self._client.stream("GET", url, headers=dict(headers), extensions={"trace": exchange.note}) as response,
         ):
             self._remember(response)
@@ -203,9 +203,9 @@ class Server:
             raise self._refused(_refusal, url, response.status_code)
 
     @contextmanager
-    def _asking(self, url: str, limit_s: float) -> Iterator[_Exchange]:
-        """Raises what goes wrong within the block as an error about this URL. Ends the exchange if for `limit_s`
-        seconds no content moves."""
+    def _asking(self, url: str, limit_s: float, what_stays: str = "") -> Iterator[_Exchange]:
+        """Raises what goes wrong within the block as an error about this URL, which ends with `what_stays`. Ends the
+        exchange if for `limit_s` seconds no content moves."""
         import httpx2
 
         exchange = _Exchange(limit_s, self._sockets)
@@ -224,8 +224,7 @@ class Server:
             else:
                 reason = str(error).strip().rstrip(".") or type(error).__name__
             raise self._failed(
-                f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works; what has been "
-                f"downloaded is kept."
+                f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works{what_stays}."
             ) from error
 
     def put(self, url: str, content: Path | bytes, headers: Mapping[str, str] | None = None) -> bool:

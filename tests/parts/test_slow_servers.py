@@ -134,9 +134,10 @@ def test_an_upload_is_given_up_if_its_answer_trickles() -> None:
     with (
         server(after(b"HTTP/1.1 201 Created\r\n", b"X-More: 1\r\n")) as slow,
         asked(slow.source) as place,
-        pytest.raises(SnapshotUnusable, match=OVER),
+        pytest.raises(SnapshotUnusable, match=OVER) as raised,
     ):
         place.put(f"{slow.source}/f", b"content")
+    assert "downloaded" not in raised.value.detail
 
 
 def test_an_upload_is_given_up_if_the_server_takes_none_of_it() -> None:

@@ -18,11 +18,14 @@ from tests.surfaces.http_client import Reply, Served, environment
 
 
 class GroupServer(Served):
-    """Shares the folders `api` and `web` of `place`. `tokens` are those of the callers, by name."""
+    """Shares the folders `api` and `web` of `place`. `tokens` are those of the callers, by name. `variables` are further
+    ones of the environment."""
 
-    def __init__(self, place: Path, callers: Mapping[str, Sequence[str]], options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, place: Path, callers: Mapping[str, Sequence[str]], options: Sequence[str] = (), **variables: str
+    ) -> None:
         self.place = place
-        self.env = environment(place / "home")
+        self.env = environment(place / "home", **variables)
         self.certificate = certificate(place, "localhost")
         self.tokens = {name: self.add(name, *rights) for name, rights in callers.items()}
         shares = [f"--share={name}={place / name}" for name in ("api", "web")]
