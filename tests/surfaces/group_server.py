@@ -18,8 +18,8 @@ from tests.surfaces.http_client import Reply, Served, environment
 
 
 class GroupServer(Served):
-    """Shares the folders `api` and `web` of `place`. `tokens` are those of the callers, by name. `variables` are further
-    ones of the environment."""
+    """Shares the folders `api` and `web` of `place`. `tokens` are those of the callers, by name. `variables` are
+    further ones of the environment."""
 
     def __init__(
         self, place: Path, callers: Mapping[str, Sequence[str]], options: Sequence[str] = (), **variables: str

@@ -1,5 +1,5 @@
-"""A server for a group in front of a real Chroma server: several workspaces whose vectors do not fit into memory, callers
-with tokens, and a Chroma server or a workspace that is away."""
+"""A server for a group in front of a real Chroma server: several workspaces whose vectors do not fit into memory,
+callers with tokens, and a Chroma server or a workspace that is away."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class Group(NamedTuple):
         assert reply.status == 200, reply.body
         return dict(reply.json)
 
-    def asked(self) -> set[str]:
-        """Returns the collections of the Chroma server that have been searched."""
-        return {path for _, path, _, _ in list(self.wire.heard) if path.endswith("/query")}
+    def asked(self) -> list[str]:
+        """Returns the path of each search that the Chroma server was asked for, which names the collection."""
+        return [path for _, path, _, _ in list(self.wire.heard) if path.endswith("/query")]
 
     def uses_the_store(self, name: str) -> bool:
         """Whether a search of this workspace makes a search of the Chroma server."""
-        before = len([path for _, path, _, _ in list(self.wire.heard) if path.endswith("/query")])
+        before = len(self.asked())
         self.search("both", QUESTIONS[name], workspaces=[name], mode="vector")
-        return len([path for _, path, _, _ in list(self.wire.heard) if path.endswith("/query")]) > before
+        return len(self.asked()) > before
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_one_chroma_server_answers_for_all_workspaces_each_from_its_own_collecti
         answer = group.search("both", question)
         assert (answer["results"][0]["workspace"], answer["results"][0]["path"]) == (name, OWN[name][0])
         assert "notice" not in answer
-    assert len(group.asked()) == 2
+    assert len(set(group.asked())) == 2
 
 
 def test_a_caller_of_one_workspace_finds_nothing_of_the_others_on_the_same_chroma_server(group: Group) -> None:
