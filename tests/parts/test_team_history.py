@@ -84,6 +84,33 @@ def test_main_is_nearer_than_what_lies_before_a_branch_although_its_last_commit_
     assert repository.nearest_of(old, newest) == (newest, 3)
 
 
+def test_main_is_nearer_although_it_was_merged_into_a_branch_and_its_last_commit_has_an_old_date(
+    repository: Repository,
+) -> None:
+    old = repository.commit()
+    repository.git("checkout", "-q", "-b", "topic")
+    repository.git("checkout", "-q", "main")
+    for _ in range(5):
+        newest = repository.commit()
+    repository.commit(date=PAST)
+    repository.git("checkout", "-q", "topic")
+    repository.commit()
+    repository.merge("main")
+    assert repository.nearest_of(old, newest) == (newest, 3)
+
+
+def test_a_commit_with_an_old_date_does_not_put_main_out_of_reach_behind_a_long_history(repository: Repository) -> None:
+    for _ in range(20):
+        repository.commit()
+    repository.git("checkout", "-q", "-b", "topic")
+    repository.commit()
+    repository.git("checkout", "-q", "main")
+    newest = repository.commit()
+    repository.commit(date=PAST)
+    repository.merge("topic")
+    assert History(str(repository.root), most=10).nearest_of({newest}) == (newest, 3)
+
+
 def test_where_a_branch_was_merged_from_is_nearer_than_what_lies_before_a_long_branch(repository: Repository) -> None:
     old = repository.commit()
     newer = repository.commit()

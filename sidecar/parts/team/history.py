@@ -21,10 +21,11 @@ _COMMIT = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 class History:
     """The history of the repository that contains the folder `root`. All results are empty if git is not installed or
-    there is no repository."""
+    there is no repository. `most` is the number of commits that are looked through."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, most: int = _MOST_COMMITS) -> None:
         self._root = root
+        self._most = most
 
     def head(self) -> str:
         """Returns the commit that is checked out, in hex."""
@@ -56,19 +57,26 @@ class History:
 
     def nearest_of(self, commits: Container[str]) -> tuple[str, int]:
         """Returns that of these commits which is HEAD or an ancestor of it and has the fewest commits between it and
-        HEAD, and their number. Empty if none is found.
+        HEAD, and their number. Empty if none is among the newest, by date or along first parents.
 
-        Git lists ancestors by their dates, so a commit of a wrong clock can hide newer ones; along first parents no
-        date counts. The first that is found in each of the two lists, of 20,000 commits at most, is compared.
+        Git lists ancestors by their dates, so the first one that it lists may be farther than others if clocks were
+        wrong. Any nearer one is not among the ancestors of that one.
         """
-        found = {self._first_of(commits), self._first_of(commits, "--first-parent")} - {""}
-        ahead = {commit: int(self._said("rev-list", "--count", f"{commit}..HEAD") or _MOST_COMMITS) for commit in found}
-        nearest = min(ahead, key=ahead.__getitem__, default="")
-        return nearest, ahead.get(nearest, 0)
+        first = self._first_of(commits) or self._first_of(commits, "--first-parent")
+        if not first:
+            return "", 0
+        between = self._between(first)
+        ahead = {first: len(between)} | {other: len(self._between(other)) for other in between if other in commits}
+        nearest = min(ahead, key=ahead.__getitem__)
+        return nearest, ahead[nearest]
+
+    def _between(self, commit: str) -> list[str]:
+        """Returns the commits that HEAD comes from and this one does not."""
+        return self._said("rev-list", f"{commit}..HEAD").split()
 
     def _first_of(self, commits: Container[str], *how: str) -> str:
         """Returns the first of these commits that git lists as HEAD or an ancestor of it; empty if there is none."""
-        line = (*_COMMAND, "rev-list", *how, f"--max-count={_MOST_COMMITS}", "HEAD")
+        line = (*_COMMAND, "rev-list", *how, f"--max-count={self._most}", "HEAD")
         try:
             with subprocess.Popen(
                 line, cwd=self._root, env=_environment(), stdin=_NONE, stdout=subprocess.PIPE, stderr=_NONE, text=True
