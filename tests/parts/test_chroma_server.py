@@ -4,9 +4,6 @@ ones."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +17,7 @@ from sidecar.model.terms import Vectors
 from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
 from sidecar.parts.vectors.server_link import CLOUD_RESULTS, ChromaServer, ServerLimits
 from sidecar.settings.address import ServerAddress, server_address
-from tests.chroma_server import Answer, RealServer, certificate, listening, passed_on, real_server
+from tests.chroma_server import Answer, RealServer, listening, passed_on, real_server
 from tests.parts.random_vectors import DIMENSION, ids, random_vectors
 from tests.parts.server_kills import ServerKiller
 
@@ -359,33 +356,6 @@ def test_a_server_that_is_slow_is_given_up_after_its_time(checkouts: Checkouts) 
         never.set()
     assert error.facts["away"]
     assert "did not answer within 3 s" in error.detail
-
-
-ASKED = """
-import sys
-from pathlib import Path
-from sidecar.errors import StoreFailed
-from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
-from sidecar.parts.vectors.server_link import ChromaServer
-from sidecar.settings.address import server_address
-store = ServerStore(Path(sys.argv[2]), MadeFor("r", "m", 4), ChromaServer(server_address(sys.argv[1])))
-try:
-    store.count("code")
-except StoreFailed as error:
-    print(error.detail)
-store.close()
-"""
-
-
-@pytest.mark.parametrize("name", ["localhost", "other.example"])
-def test_a_server_with_the_certificate_of_another_name_is_told_nothing(name: str, tmp_path: Path) -> None:
-    trusted = certificate(tmp_path, name)
-    with listening(lambda *_: (500, "text/plain", b"reached"), trusted) as tls:
-        line = [sys.executable, "-c", ASKED, f"https://localhost:{tls.port}", str(tmp_path / "store")]
-        env = {**os.environ, "SSL_CERT_FILE": str(trusted)}
-        said = subprocess.run(line, env=env, capture_output=True, text=True, check=True).stdout
-        assert ("its certificate was not accepted" in said) == (name != "localhost"), said
-        assert bool(tls.heard) == (name == "localhost")
 
 
 def test_offline_and_headers_in_the_open_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
