@@ -241,6 +241,13 @@ class Builder:
                 if settled := set(names) & set(manifest.dirty()):
                     manifest.settle_dirty(settled)
 
+    def tidy(self, stop: IsCancelled) -> None:
+        """Merges the segments that the applied changes have made due, in short steps. Nobody waits for it; questions
+        and further changes go first."""
+        with self._index.writing() as generation:
+            if generation is not None:
+                _writer(generation).indexer.merge_in_steps(QUESTIONS.giving_way(stop), at_rest=False)
+
     def catch_up(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> None:
         """Applies the changes of some paths and folders to this generation.
 
@@ -313,6 +320,7 @@ class Builder:
         """
         writer = _writer(generation)
         writer.indexer.index_files([found], self._activity.or_stopped(lambda: False), force=True)
+        writer.indexer.merge_in_steps(lambda: False, at_rest=False)
         writer.manifest.settle_dirty([found.path])
         with generation.snapshots.open() as snapshot:
             _raise_if_left_out(snapshot, found.path)

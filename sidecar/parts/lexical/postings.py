@@ -58,6 +58,8 @@ FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
 _ASKED = 500
+_DENSE = 8
+"""Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
 COLUMNS = 3
 
 _LENGTHS = "chunk_ids, chunk_lengths, file_ids, field_lengths"
@@ -325,7 +327,7 @@ def merge_segments(
     chunks, if the caller knows it; otherwise they are counted.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
-    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else _due(sizes, budget)
+    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else due_segments(sizes, budget)
     if at_end and not chosen:
         chosen = _small(sizes)
     if not chosen:
@@ -524,21 +526,28 @@ def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> L
     """Returns the lengths of the chunks and files in these segments that are alive."""
     lengths = lengths_in(connection, segments)
     return lengths_of(
-        lengths, _alive(connection, "chunks", lengths.chunk_ids), _alive(connection, "files", lengths.file_ids)
+        lengths, still_in(connection, "chunks", lengths.chunk_ids), still_in(connection, "files", lengths.file_ids)
     )
 
 
-def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
-    """Returns the ids in the table that lie between the first and the last of `ids`, ascending."""
-    if not len(ids):
-        return ids
-    rows = connection.execute(
-        f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (int(ids[0]), int(ids[-1]))
-    ).fetchall()
-    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+def still_in(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
+    """Returns those of these ids, which must ascend, that the table has. Of a table with many more rows between the
+    first and the last of them, only these rows are read."""
+    found: list[tuple[int]] = []
+    for start in range(0, len(ids), _ASKED):
+        some = ids[start : start + _ASKED].tolist()
+        if some[-1] - some[0] < _DENSE * len(some):
+            found += connection.execute(
+                f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (some[0], some[-1])
+            )
+        else:
+            marks = ",".join("?" * len(some))
+            found += connection.execute(f"SELECT id FROM {table} WHERE id IN ({marks}) ORDER BY id", some)
+    there = np.fromiter((row[0] for row in found), np.int64, len(found))
+    return ids[_contains(there, ids)]
 
 
-def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
+def due_segments(sizes: Sequence[tuple[int, int]], budget: int = MERGE_BUDGET) -> list[int]:
     """Returns the segments to merge: the smallest ones, within the budget, of the lowest tier that has at least
     `MERGE_FACTOR` segments.
 

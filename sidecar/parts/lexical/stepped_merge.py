@@ -1,9 +1,12 @@
-"""Merges segments of the lexical index of all sizes while the workspace is at rest, in steps of about a tenth of a
-second.
+"""Merges segments of the lexical index in steps of at most a tenth of a second: those that are due after a few changes,
+and segments of all sizes while the workspace is at rest.
 
 The merged segment is written under a number that `lexical_segments` does not list yet, so no reader sees it. The last
 step lists it in place of its sources, whose postings are then deleted in steps as well. A merge that ends early leaves
 rows of segments that are not listed; the next merge deletes them first.
+
+A merge reads its sources, and asks for each of their files and chunks whether it is still alive. Nothing else of the
+index is read.
 """
 
 from __future__ import annotations
@@ -16,80 +19,103 @@ import numpy as np
 
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.postings import (
+    Lengths,
     Row,
+    due_segments,
     insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
     merge_rows,
     next_segment,
+    still_in,
 )
 
 ROWS = 4_000
-"""The number of rows of postings (one term in one segment) that one step reads or deletes."""
+"""The number of rows of postings (one term in one segment) that one step reads or deletes at rest."""
+_SOONER = 4
+"""Between changes, a step has a quarter of the rows, because the next saved file waits for it."""
 MOST_LEFT = 6
-"""The number of segments that are left alone."""
+"""The number of segments that are left alone at rest."""
 _MUCH_LARGER = 2
 _SHARE = 4
-"""A merge of more than two segments rewrites at most this part of the index. So an index is merged in several merges,
-each of which stays if the next is interrupted, and its largest segments are not rewritten for every small one."""
+"""At rest, a merge of more than two segments rewrites at most this part of the index. So an index is merged in several
+merges, each of which stays if the next is interrupted, and its largest segments are not rewritten for every small
+one."""
 _RESERVED = ""
 """A term that no text has. Its row keeps the number of a segment that is being written."""
 
 
+def _none() -> Ids:
+    return np.zeros(0, np.int64)
+
+
 @dataclass
 class _Job:
-    """One merge. `chunks` and `files` are the ids that are alive, as far as they have been read (`all_read`: all of
-    them); `after` is the last term that has been written, and `postings` their number so far."""
+    """One merge. `chunks` and `files` are those ids of the sources that are alive, as far as they have been looked up
+    (`looked_up`: how many of both); `after` is the last term that has been written, and `postings` their number so
+    far."""
 
     sources: Sequence[int]
     target: int
-    chunks: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
-    files: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
-    all_read: bool = False
+    lengths: Lengths
+    chunks: Ids = field(default_factory=_none)
+    files: Ids = field(default_factory=_none)
+    looked_up: int = 0
     after: str = ""
     postings: int = 0
 
-    def read(self, connection: sqlite3.Connection, most: int) -> None:
-        """Reads at most `most` further ids that are alive: first those of chunks, then those of files."""
-        more = _ids_after(connection, "chunks", self.chunks, most)
-        self.chunks = np.append(self.chunks, more)
-        if not len(more):
-            more = _ids_after(connection, "files", self.files, most)
-            self.files = np.append(self.files, more)
-        self.all_read = not len(more)
+    @property
+    def all_looked_up(self) -> bool:
+        """Whether it is known of all ids whether they are alive."""
+        return self.looked_up == len(self.lengths.chunk_ids) + len(self.lengths.file_ids)
+
+    def look_up(self, connection: sqlite3.Connection, most: int) -> None:
+        """Looks up at most `most` further ids: first those of chunks, then those of files."""
+        first = self.looked_up - len(self.lengths.chunk_ids)
+        if first < 0:
+            some = self.lengths.chunk_ids[self.looked_up : self.looked_up + most]
+            self.chunks = np.append(self.chunks, still_in(connection, "chunks", some))
+        else:
+            some = self.lengths.file_ids[first : first + most]
+            self.files = np.append(self.files, still_in(connection, "files", some))
+        self.looked_up += len(some)
 
 
-class RestMerge:
+class SteppedMerge:
     """The merge, step by step. Not thread-safe. Every step works in the caller's transaction; other transactions may
-    write and merge between two steps. After a rolled back transaction, continue with a new `RestMerge`."""
+    write and merge between two steps. After a rolled back transaction, continue with a new `SteppedMerge`.
+
+    `at_rest`: whether few segments are to be left. Otherwise only those are merged that `merge_segments` would merge
+    after a commit. A merge that has been begun is continued in either case.
+    """
 
     def __init__(self, rows: int = ROWS) -> None:
         self._rows = rows
         self._job: _Job | None = None
 
-    def has_work(self, connection: sqlite3.Connection) -> bool:
+    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
         """Whether `step` would do anything. Only reads."""
-        listed = _listed(connection)
-        return len(listed) > MOST_LEFT or not listed.issuperset(_stored(connection))
+        return bool(_due(connection, at_rest)) or not _listed(connection).issuperset(_stored(connection))
 
-    def step(self, connection: sqlite3.Connection) -> bool:
+    def step(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
         """Does a part of the remaining work. Returns False if there was none."""
+        rows = self._rows if at_rest else max(1, self._rows // _SOONER)
         if self._job is not None and not _listed(connection).issuperset(self._job.sources):
             self._job = None  # another merge has taken one of its sources, so its rows have to be deleted
-        if self._sweep(connection):
+        if self._sweep(connection, rows):
             return True
         if self._job is None:
-            self._job = _begin(connection)
+            self._job = _begin(connection, at_rest)
         if self._job is None:
             return False
-        if not self._job.all_read:
-            self._job.read(connection, self._rows)
-        elif not self._write(connection, self._job):
+        if not self._job.all_looked_up:
+            self._job.look_up(connection, rows)
+        elif not self._write(connection, self._job, rows):
             self._job = None
         return True
 
-    def _sweep(self, connection: sqlite3.Connection) -> bool:
+    def _sweep(self, connection: sqlite3.Connection, rows: int) -> bool:
         """Deletes some postings of a segment that is not listed. Returns False if there is none."""
         listed, current = _listed(connection), self._job.target if self._job is not None else None
         for segment in _stored(connection):
@@ -98,14 +124,14 @@ class RestMerge:
                     "DELETE FROM lexical_postings WHERE segment = ?1 AND term <= coalesce((SELECT term FROM"
                     " lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1 OFFSET ?2), (SELECT max(term) FROM"
                     " lexical_postings WHERE segment = ?1))",
-                    (segment, self._rows),
+                    (segment, rows),
                 )
                 return True
         return False
 
-    def _write(self, connection: sqlite3.Connection, job: _Job) -> bool:
+    def _write(self, connection: sqlite3.Connection, job: _Job, most: int) -> bool:
         """Writes the next terms of the merged segment. Returns False once it has replaced its sources."""
-        rows = self._next_rows(connection, job)
+        rows = _next_rows(connection, job, most)
         if not rows:
             _finish(connection, job)
             return False
@@ -115,37 +141,43 @@ class RestMerge:
         job.after = rows[-1][0]
         return True
 
-    def _next_rows(self, connection: sqlite3.Connection, job: _Job) -> list[Row]:
-        """Returns the rows of the next terms in all sources, sorted by term: all rows of each term, and at least one
-        term."""
-        each = max(1, self._rows // len(job.sources))
-        found: list[Row] = []
-        ends: list[str] = []
-        for segment in job.sources:
-            rows = connection.execute(
-                "SELECT term, bodies, names, fields FROM lexical_postings WHERE segment = ? AND term > ?"
-                " ORDER BY term LIMIT ?",
-                (segment, job.after, each),
-            ).fetchall()
-            found += rows
-            if len(rows) == each:
-                ends.append(rows[-1][0])
-        end = min(ends, default=None)
-        return sorted((row for row in found if end is None or row[0] <= end), key=lambda row: row[0])
+
+def _next_rows(connection: sqlite3.Connection, job: _Job, most: int) -> list[Row]:
+    """Returns the rows of the next terms in all sources, sorted by term: all rows of each term, and at least one
+    term."""
+    each = max(1, most // len(job.sources))
+    found: list[Row] = []
+    ends: list[str] = []
+    for segment in job.sources:
+        rows = connection.execute(
+            "SELECT term, bodies, names, fields FROM lexical_postings WHERE segment = ? AND term > ?"
+            " ORDER BY term LIMIT ?",
+            (segment, job.after, each),
+        ).fetchall()
+        found += rows
+        if len(rows) == each:
+            ends.append(rows[-1][0])
+    end = min(ends, default=None)
+    return sorted((row for row in found if end is None or row[0] <= end), key=lambda row: row[0])
 
 
-def _begin(connection: sqlite3.Connection) -> _Job | None:
+def _begin(connection: sqlite3.Connection, at_rest: bool) -> _Job | None:
     """Starts the next merge and reserves its number; None if no merge is due."""
-    sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
-    sources = _due(sizes)
+    sources = _due(connection, at_rest)
     if not sources:
         return None
-    job = _Job(sources, next_segment(connection))
+    job = _Job(sources, next_segment(connection), lengths_in(connection, sources))
     connection.execute("INSERT INTO lexical_postings VALUES(?, ?, NULL, NULL, NULL)", (job.target, _RESERVED))
     return job
 
 
-def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
+def _due(connection: sqlite3.Connection, at_rest: bool) -> list[int]:
+    """Returns the segments to merge next; empty if none are due."""
+    sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
+    return _due_at_rest(sizes) if at_rest else due_segments(sizes)
+
+
+def _due_at_rest(sizes: Sequence[tuple[int, int]]) -> list[int]:
     """Returns the segments to merge next. `sizes` are (segment, number of postings), the smallest first. The result is
     empty if there are few segments; else it is the two smallest, and the following ones as long as each is not much
     larger than those before it together, and all together are a small share of the index."""
@@ -163,19 +195,12 @@ def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
 
 def _finish(connection: sqlite3.Connection, job: _Job) -> None:
     """Lists the merged segment in place of its sources."""
-    lengths = lengths_of(lengths_in(connection, job.sources), job.chunks, job.files)
+    lengths = lengths_of(job.lengths, job.chunks, job.files)
     marks = ",".join(map(str, job.sources))
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
     connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
     if len(lengths.file_ids):
         insert_segment(connection, job.target, job.postings, lengths)
-
-
-def _ids_after(connection: sqlite3.Connection, table: str, known: Ids, most: int) -> Ids:
-    """Returns at most `most` ids of a table that follow the known ones, ascending."""
-    last = int(known[-1]) if len(known) else 0
-    rows = connection.execute(f"SELECT id FROM {table} WHERE id > ? ORDER BY id LIMIT ?", (last, most)).fetchall()
-    return np.array([row[0] for row in rows], np.int64)
 
 
 def _listed(connection: sqlite3.Connection) -> set[int]:
