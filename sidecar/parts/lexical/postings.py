@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, compress
+from itertools import accumulate, compress, count
 from operator import itemgetter
 from typing import Any
 
@@ -203,10 +203,10 @@ def write_segment(
     entries = [entry for entry in entries if len(entry[1])]
     if not entries:
         return
-    terms: dict[str, int] = {}
+    terms: defaultdict[str, int] = defaultdict(count().__next__)
     columns: list[list[Flat]] = [[] for _ in range(COLUMNS)]
     for file_id, chunk_ids, analysed in entries:
-        numbers = np.array([terms.setdefault(t, len(terms)) for t in analysed.vocabulary], np.int64)
+        numbers = np.array(list(map(terms.__getitem__, analysed.vocabulary)), np.int64)
         chunks = np.asarray(chunk_ids, np.int64)
         columns[0].append(_flatten(analysed.bodies, numbers, chunks))
         columns[1].append(_flatten(analysed.names, numbers, chunks))
