@@ -161,10 +161,7 @@ class Manifest:
     @contextmanager
     def transaction(self, *, unseen: bool = False) -> Iterator[sqlite3.Connection]:
         """Runs the block as one transaction, which also raises the revision: readers see all of it or nothing.
-
-        `unseen`: readers find the same before and after it, as when segments are merged. The revision stays, so that
-        what they have made of it stays valid.
-        """
+        `unseen`: they find the same before and after it, as when segments are merged, and the revision stays."""
         with self.lock, translated(self.path):
             self._added = 0
             with all_or_nothing(self.connection):

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model.terms import Ids
+from sidecar.parts.lexical.alive import contains, still_in
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 
@@ -58,8 +59,6 @@ FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
 _ASKED = 500
-_DENSE = 8
-"""Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
 COLUMNS = 3
 
 _LENGTHS = "chunk_ids, chunk_lengths, file_ids, field_lengths"
@@ -389,15 +388,7 @@ def _alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
     """Returns the postings of this column that belong to these chunks or, in the last column, to these files. Both
     arrays of ids must ascend."""
     in_files = column == COLUMNS - 1
-    return _where(flat, _contains(files, flat.keys // FIELDS) if in_files else _contains(chunks, flat.keys))
-
-
-def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
-    """Returns a mask, shape [ids]: which of `ids` are in `sorted_ids`."""
-    if not len(sorted_ids):
-        return np.zeros(len(ids), bool)
-    at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
-    return np.asarray(sorted_ids[at] == ids)
+    return _where(flat, contains(files, flat.keys // FIELDS) if in_files else contains(chunks, flat.keys))
 
 
 def merge_rows(rows: Sequence[Row], chunks: Ids, files: Ids) -> tuple[Iterator[Row], int]:
@@ -516,7 +507,7 @@ def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengt
 
 def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
     """Returns the lengths of these chunks and files, given in ascending order."""
-    of_chunks, of_files = _contains(chunks, lengths.chunk_ids), _contains(files, lengths.file_ids)
+    of_chunks, of_files = contains(chunks, lengths.chunk_ids), contains(files, lengths.file_ids)
     return Lengths(
         lengths.chunk_ids[of_chunks], lengths.bodies[of_chunks], lengths.file_ids[of_files], lengths.fields[of_files]
     )
@@ -528,23 +519,6 @@ def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> L
     return lengths_of(
         lengths, still_in(connection, "chunks", lengths.chunk_ids), still_in(connection, "files", lengths.file_ids)
     )
-
-
-def still_in(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
-    """Returns those of these ids, which must ascend, that the table has. Of a table with many more rows between the
-    first and the last of them, only these rows are read."""
-    found: list[tuple[int]] = []
-    for start in range(0, len(ids), _ASKED):
-        some = ids[start : start + _ASKED].tolist()
-        if some[-1] - some[0] < _DENSE * len(some):
-            found += connection.execute(
-                f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (some[0], some[-1])
-            )
-        else:
-            marks = ",".join("?" * len(some))
-            found += connection.execute(f"SELECT id FROM {table} WHERE id IN ({marks}) ORDER BY id", some)
-    there = np.fromiter((row[0] for row in found), np.int64, len(found))
-    return ids[_contains(there, ids)]
 
 
 def due_segments(sizes: Sequence[tuple[int, int]], budget: int = MERGE_BUDGET) -> list[int]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sidecar.model.terms import Ids
+from sidecar.parts.lexical.alive import still_in
 from sidecar.parts.lexical.postings import (
     Lengths,
     Row,
@@ -28,7 +29,6 @@ from sidecar.parts.lexical.postings import (
     lengths_of,
     merge_rows,
     next_segment,
-    still_in,
 )
 
 ROWS = 4_000
@@ -59,11 +59,11 @@ class _Job:
     sources: Sequence[int]
     target: int
     lengths: Lengths
-    chunks: Ids = field(default_factory=_none)
-    files: Ids = field(default_factory=_none)
-    looked_up: int = 0
-    after: str = ""
-    postings: int = 0
+    chunks: Ids = field(default_factory=_none, init=False)
+    files: Ids = field(default_factory=_none, init=False)
+    looked_up: int = field(default=0, init=False)
+    after: str = field(default="", init=False)
+    postings: int = field(default=0, init=False)
 
     @property
     def all_looked_up(self) -> bool:
