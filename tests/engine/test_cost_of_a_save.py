@@ -41,12 +41,11 @@ def looked_at(index: SmallIndex) -> int:
     with index.snapshot() as snapshot:  # the reader's connection is used again
         reader = snapshot.connection
     index.put({"src/saved.py": text_of(0, 7)})
-    with instructions(reader) as counted:
-        with index.snapshot() as snapshot:
-            assert snapshot.connection is reader
-            for collection in (0, 1):
-                columns_of(snapshot, collection)
-            read_coverage(snapshot.connection)
+    with instructions(reader) as counted, index.snapshot() as snapshot:
+        assert snapshot.connection is reader
+        for collection in (0, 1):
+            columns_of(snapshot, collection)
+        read_coverage(snapshot.connection)
     return counted[0]
 
 

@@ -51,8 +51,9 @@ class TokenCache:
     """The tokens of the words seen last, and of their parts. Thread-safe.
 
     `divided` returns a text in the form that is tokenised: in lower case, and possibly with spaces between the parts of
-    its words; it leaves line ends where they are. `tokens_of` returns the token ids of each of some parts, without special tokens; `divides_by_word` says which
-    tokenisers it may use. At most about `most_chars` characters of words are remembered, and as many of parts.
+    its words; it leaves line ends where they are. `tokens_of` returns the token ids of each of some parts, without
+    special tokens; `divides_by_word` says which tokenisers it may use. At most about `most_chars` characters of words
+    are remembered, and as many of parts.
     """
 
     def __init__(
