@@ -261,12 +261,15 @@ class Watching(Protocol):
 
 class MergeInSteps(Protocol):
     """Merges segments of the lexical index, each step in a transaction of the caller. Searches find the same after each
-    step. If a transaction is rolled back, the work has to continue with a new one of these."""
+    step. If a transaction is rolled back, the work has to continue with a new one of these.
 
-    def has_work(self, connection: sqlite3.Connection) -> bool:
+    `at_rest`: whether few segments are to be left, or only those are merged that are due after a commit.
+    """
+
+    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
         """Whether `step` would do anything. Only reads."""
 
-    def step(self, connection: sqlite3.Connection) -> bool:
+    def step(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
         """Does a part of the remaining work. Returns False if there was none."""
 
 
@@ -306,8 +309,8 @@ class Lexical(Protocol):
         of the work.
         """
 
-    def merge_at_rest(self) -> MergeInSteps:
-        """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""
+    def merge_in_steps(self) -> MergeInSteps:
+        """Returns a merge in small steps, for the time after a few changes and when the workspace is at rest."""
 
 
 class MemoryWordHit(Protocol):

@@ -518,7 +518,7 @@ class IndexedWorkspace:
         if generation is not None and generation.writer is not None and is_at_rest():
             with suppress(SidecarError):  # the index has been closed meanwhile, or its next use reports the error
                 generation.writer.store_sync.fill(lambda: not is_at_rest())
-                generation.writer.indexer.merge_at_rest(lambda: not is_at_rest())
+                generation.writer.indexer.merge_in_steps(lambda: not is_at_rest(), at_rest=True)
 
     def close(self) -> None:
         """Stops background work and any running job, and closes everything."""

@@ -11,6 +11,8 @@ taken for data.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 _FOLD = r"""(?:[ \t"'+,;\\]|\\n){0,12}\r?\n[\s"'#*/]{0,80}"""
@@ -26,17 +28,37 @@ _BYTES = re.compile(r"(?:\b0x[0-9A-Fa-f]{1,2}\b[,\s]{0,40}+){32,}|(?:\\x[0-9A-Fa
 _MAPPINGS = re.compile(r"(?<![A-Za-z0-9+/,;])(?:[A-Za-z0-9+/]{0,12}[,;]){40,}+[A-Za-z0-9+/]*")
 _SHORTEST = 100
 _LONG = 60
+_LONG_RUN = re.compile(rf"[A-Za-z0-9+/]{{{_LONG}}}")
+_MANY_GROUPS = 40
 _FEW_BYTES = 32
 _REPEATS = re.compile(r"(.)\1+")
 
 
+@lru_cache(maxsize=2048)
 def without_encoded(text: str) -> str:
-    """Returns the text with one space in place of each long piece of encoded data. A data URI keeps its media type."""
+    """Returns the text with one space in place of each long piece of encoded data. A data URI keeps its media type.
+
+    Cached, because the texts of a file are wanted twice, for the words and for the model.
+    """
     # Nearly every text is done here, in a tenth of the time that the patterns take.
-    if max(map(len, text.split()), default=0) < _LONG and text.count("0x") < _FEW_BYTES:
-        return text
-    rest = _HEX.sub(" ", _MAPPINGS.sub(_kept_names, _RUN.sub(_kept_words, _without_payloads(text))))
-    return _BYTES.sub(" ", rest) if "\\x" in rest or rest.count("0x") >= _FEW_BYTES else rest
+    parts = text.split()
+    any_long = max(map(len, parts), default=0) >= _LONG
+    rest = _without_long_data(text) if any_long and _may_have_data(text, parts) else text
+    return _BYTES.sub(" ", rest) if rest.count("0x") >= _FEW_BYTES or (any_long and "\\x" in rest) else rest
+
+
+def _may_have_data(text: str, parts: Sequence[str]) -> bool:
+    """Whether a pattern for data may match. `parts` are those of the text between spaces. What the patterns need is
+    always within one part, because none of them begins with a space."""
+    if "data:" in text or any(len(part) >= _LONG and _LONG_RUN.search(part) for part in parts):
+        return True
+    if text.count(",") + text.count(";") < _MANY_GROUPS:
+        return False
+    return any(part.count(",") + part.count(";") >= _MANY_GROUPS for part in parts)
+
+
+def _without_long_data(text: str) -> str:
+    return _HEX.sub(" ", _MAPPINGS.sub(_kept_names, _RUN.sub(_kept_words, _without_payloads(text))))
 
 
 def _without_payloads(text: str) -> str:

@@ -159,13 +159,15 @@ class Manifest:
         return manifest
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Runs the block as one transaction, which also raises the revision: readers see all of it or nothing."""
+    def transaction(self, *, unseen: bool = False) -> Iterator[sqlite3.Connection]:
+        """Runs the block as one transaction, which also raises the revision: readers see all of it or nothing.
+        `unseen`: they find the same before and after it, as when segments are merged, and the revision stays."""
         with self.lock, translated(self.path):
             self._added = 0
             with all_or_nothing(self.connection):
                 yield self.connection
-                self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
+                if not unseen:
+                    self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
             self._commits += 1
             if self._counted is not None:
                 self._counted += self._added

@@ -17,6 +17,7 @@ class FakeTarget:
 
     applied_by: Callable[[Pending, IsCancelled], Pending] = lambda pending, _: pending
     walked: Checkout | None = None
+    tidied_by: Callable[[IsCancelled], None] = lambda _: None
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         return self.applied_by(pending, cancelled)
@@ -32,3 +33,6 @@ class FakeTarget:
 
     def forget(self, names: Iterable[str]) -> None:
         pass
+
+    def tidy(self, stop: IsCancelled) -> None:
+        self.tidied_by(stop)

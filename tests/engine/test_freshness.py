@@ -25,7 +25,7 @@ from sidecar.model.workspace import Workspace
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import Project, find, index
 from tests.engine.targets import FakeTarget
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.process
 
@@ -115,6 +115,47 @@ def test_what_failed_stays_pending_is_reported_with_its_reason_and_tried_again()
         assert applier.flush(30) is True
         assert applied[-1].paths == {"a.py"}
         assert applier.last_error == ""
+    finally:
+        applier.stop()
+
+
+def test_a_search_waits_for_its_changes_and_not_for_what_is_tidied_after_them() -> None:
+    applied: list[set[str]] = []
+    tidying, stopped = threading.Event(), threading.Event()
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        applied.append(set(pending.paths))
+        return pending
+
+    def tidy(stop: IsCancelled) -> None:
+        tidying.set()
+        until(stop)
+        stopped.set()
+
+    applier = ChangeApplier("/work", ChangeQueue(), FakeTarget(apply, tidied_by=tidy), "realtime", lambda: None)
+    applier.start()
+    try:
+        for path in ("a.py", "b.py"):  # the second change ends the tidying that the first has caused
+            applier.add([path])
+            assert applier.flush(30) is True
+            assert applied[-1] == {path}
+            assert tidying.wait(PATIENCE_S)
+        assert stopped.is_set()
+    finally:
+        applier.stop()
+
+
+def test_changes_are_applied_after_tidying_has_failed() -> None:
+    def fail(stop: IsCancelled) -> None:
+        raise DiskFull("No room.")
+
+    applier = ChangeApplier("/work", ChangeQueue(), FakeTarget(tidied_by=fail), "realtime", lambda: None)
+    applier.start()
+    try:
+        for path in ("a.py", "b.py"):
+            applier.add([path])
+            assert applier.flush(30) is True
+            assert applier.last_error == ""
     finally:
         applier.stop()
 

@@ -1,13 +1,17 @@
-"""An idle workspace merges its lexical index further, and the index keeps its content."""
+"""The lexical index is merged after saved files and further when a workspace is idle, and keeps its content."""
 
 from __future__ import annotations
 
+import queue
 import sqlite3
 
 import pytest
 
-from sidecar.parts.lexical.rest_merge import MOST_LEFT
-from tests.engine.projects import Project, image, index
+from sidecar.model.answers import StatusAnswer
+from sidecar.parts.lexical.postings import MERGE_FACTOR
+from sidecar.parts.lexical.stepped_merge import MOST_LEFT
+from tests.engine.projects import Project, find, image, index
+from tests.patience import first_that, until
 
 pytestmark = pytest.mark.process
 
@@ -31,7 +35,7 @@ def test_resting_with_few_segments_writes_nothing(project: Project) -> None:
     before = revision_of(project)
     generation = workspace.index.readable()
     assert generation.writer is not None
-    generation.writer.indexer.merge_at_rest(lambda: False)
+    generation.writer.indexer.merge_in_steps(lambda: False, at_rest=True)
     assert revision_of(project) == before
 
 
@@ -45,10 +49,38 @@ def test_a_use_ends_the_merging(project: Project) -> None:
     assert generation.writer is not None
     before = segments_of(project)
     asked = iter((False, True))
-    generation.writer.indexer.merge_at_rest(lambda: next(asked))
+    generation.writer.indexer.merge_in_steps(lambda: next(asked), at_rest=True)
     assert segments_of(project) == before, "one step of several"
-    generation.writer.indexer.merge_at_rest(lambda: False)
+    generation.writer.indexer.merge_in_steps(lambda: False, at_rest=True)
     assert segments_of(project) <= MOST_LEFT
+
+
+def test_segments_of_saved_files_are_merged_once_they_are_found(project: Project) -> None:
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    project.watcher = True
+    workspace = project.open()
+    workspace.on_change(seen.put)
+    index(workspace)
+    first_that(lambda status: status.watcher_active, seen)
+    before = segments_of(project)
+    for number in range(MERGE_FACTOR + 2):
+        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 'cookies'\n")
+        assert "src/retry.py" in find(workspace, f"retry_backoff{number}")
+    until(lambda: segments_of(project) < before + MERGE_FACTOR)
+
+
+def test_merging_leaves_the_revision_so_that_what_searches_have_made_of_it_stays(project: Project) -> None:
+    workspace = project.open()
+    index(workspace)
+    for number in range(6):
+        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 1\n" * 40 * (number + 1))
+        workspace.reindex_file("src/retry.py")
+    before, segments = revision_of(project), segments_of(project)
+    generation = workspace.index.readable()
+    assert generation.writer is not None
+    generation.writer.indexer.merge_in_steps(lambda: False, at_rest=True)
+    assert segments_of(project) < segments
+    assert revision_of(project) == before
 
 
 def segments_of(project: Project) -> int:

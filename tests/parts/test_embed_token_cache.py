@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sidecar.parts.embed.catalog import models_folder
 from sidecar.parts.embed.onnx import OnnxEmbedder
 from sidecar.parts.embed.published import Shelf
 from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
-from sidecar.parts.embed.tokens import split_identifiers
+from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
+from tests.examples import examples
 
 MODEL = "static-code-256"
 PIECES = ("getHTTPResponse_v2 __init__ ____ 0xDEADbeef 3.14e-10 a-b->c::d [unk] ##ing ''' @@@ // */ it's i18n").split(
@@ -67,6 +70,12 @@ def test_words_have_the_same_tokens_whatever_is_remembered(most_chars: int) -> N
         assert ids.tolist() == wanted
         assert cache.encode(["other", ""])[0].tolist() == list(b"other")
     assert most_chars != 100_000 or len(asked) == len(set(asked))
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.text(st.sampled_from("abzABZ019__ .é中\n"), max_size=30))
+def test_new_identifiers_are_split_like_those_that_were_seen_before(text: str) -> None:
+    assert split_new_identifiers(text) == split_identifiers(text)
 
 
 def test_threads_that_overflow_the_cache_get_their_own_words() -> None:

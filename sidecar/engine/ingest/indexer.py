@@ -136,7 +136,7 @@ class Indexer:
         self._embedding = make_lock(Rank.EMBEDDING)
         self._noticed: set[str] = set()
         self._forgotten = Forgotten()
-        self._at_rest = self._lexical.merge_at_rest()
+        self._steps_of_merge = self._lexical.merge_in_steps()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
         """Brings the manifest up to date with the plan, and embeds the texts that an interrupted run left without a
@@ -159,12 +159,14 @@ class Indexer:
 
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
         """Indexes a few files on the caller's thread. With `force`, files with unchanged bytes are parsed again. Raises
-        Cancelled between two batches; committed batches stay."""
+        Cancelled between two batches; committed batches stay.
+
+        It does not merge segments, because somebody may wait for the files; see `merge_in_steps`.
+        """
         tally = Tally()
         with self._forgotten.recorded():
             self._index(files, tally, cancelled, force=force)
         self._remake_released(tally, cancelled)
-        self._merge()
         return tally
 
     def _index(self, files: Sequence[FoundFile], tally: Tally, cancelled: IsCancelled, *, force: bool = False) -> None:
@@ -308,28 +310,29 @@ class Indexer:
         return written
 
     def _merge(self, *, at_end: bool = False) -> None:
-        with self._manifest.transaction() as connection:
+        with self._manifest.transaction(unseen=True) as connection:
             # No question needs this transaction's lock, so none waits for a merge that waits for it.
             alive = self._manifest.count_chunks()
             self._lexical.merge_segments(connection, alive=alive, at_end=at_end, pause=QUESTIONS.give_way)
 
-    def merge_at_rest(self, stop: Callable[[], bool]) -> None:
-        """Merges segments until few are left or `stop` returns True, in transactions of about a tenth of a second. The
-        next call continues an unfinished merge."""
+    def merge_in_steps(self, stop: Callable[[], bool], *, at_rest: bool) -> None:
+        """Merges the segments that are due, or if the workspace is `at_rest` until few are left, or until `stop`
+        returns True. It works in transactions of about a tenth of a second at rest, else of a quarter of that. The next
+        call continues an unfinished merge."""
         manifest = self._manifest
         merged = False
         while not stop():
             with manifest.lock, translated(manifest.path):
-                if not self._at_rest.has_work(manifest.connection):
+                if not self._steps_of_merge.has_work(manifest.connection, at_rest=at_rest):
                     break
             merged = True
             try:
-                with manifest.transaction() as connection:
-                    self._at_rest.step(connection)
+                with manifest.transaction(unseen=True) as connection:
+                    self._steps_of_merge.step(connection, at_rest=at_rest)
             except BaseException:
-                self._at_rest = self._lexical.merge_at_rest()
+                self._steps_of_merge = self._lexical.merge_in_steps()
                 raise
-        if merged:
+        if merged and at_rest:
             give_memory_back()
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:

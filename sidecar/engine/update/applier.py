@@ -53,6 +53,10 @@ class Target(Protocol):
     def forget(self, names: Iterable[str]) -> None:
         """Removes from that list."""
 
+    def tidy(self, stop: IsCancelled) -> None:
+        """Does the work that applied changes leave behind and nobody waits for, in short steps, until `stop` returns
+        True. The next call continues it. Raises SidecarErrors."""
+
 
 class ChangeApplier:
     """Applies pending changes to `target`. Changes that the target does not apply wait until `go_on`.
@@ -216,6 +220,13 @@ class ChangeApplier:
                 self._runs += 1
                 self._lock.notify_all()
             self._announce()
+            self._tidy()
+
+    def _tidy(self) -> None:
+        try:
+            self._target.tidy(lambda: self._stopping or (self._wanted and bool(self._queue)))
+        except Exception as error:  # the next batch reports what is wrong with the index
+            self._log.warning("the index could not be tidied: %s", error)
 
     def _try(self, batch: Batch) -> bool:
         """Applies a batch. Returns whether all of it was applied."""

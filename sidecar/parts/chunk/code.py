@@ -113,20 +113,26 @@ def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:
             open_scopes.append((scopes[at].end, scopes[at].name))
             at += 1
         open_scopes = [scope for scope in open_scopes if scope[0] >= span.start]
-        inside = definitions[bisect_right(starts, span.start - 1) : bisect_right(starts, span.end)]
+        first, after = bisect_right(starts, span.start - 1), bisect_right(starts, span.end)
+        inside = definitions[first:after]
         around = [name for end, name in open_scopes if end >= span.end]
         names = tuple(dict.fromkeys(item.name for item in inside))
-        part_of = definitions[: bisect_right(starts, span.start - 1)]
-        chunks.append(Chunk(span.start, span.end, span.text, _kind(inside, part_of, span), names, tuple(around)))
+        kind = _kind_of(inside) if inside else _kind_around(definitions, first, span)
+        chunks.append(Chunk(span.start, span.end, span.text, kind, names, tuple(around)))
     return tuple(chunks)
 
 
-def _kind(inside: list[Definition], before: list[Definition], span: Span) -> str:
-    """Returns the kind of the outermost definitions in the chunk, else of the definition that it is a part of; `code`
-    if the kinds differ or there is no definition.
-    """
-    if inside:
-        depth = min(item.depth for item in inside)
-        kinds = {item.kind for item in inside if item.depth == depth}
-        return kinds.pop() if len(kinds) == 1 else "code"
-    return next((item.kind for item in reversed(before) if item.end_line >= span.end), "code")
+def _kind_of(inside: list[Definition]) -> str:
+    """Returns the kind of the outermost of these definitions; `code` if their kinds differ."""
+    depth = min(item.depth for item in inside)
+    kinds = {item.kind for item in inside if item.depth == depth}
+    return kinds.pop() if len(kinds) == 1 else "code"
+
+
+def _kind_around(definitions: list[Definition], count: int, span: Span) -> str:
+    """Returns the kind of the last of the first `count` definitions that the span is a part of; `code` if there is
+    none."""
+    for at in range(count - 1, -1, -1):
+        if definitions[at].end_line >= span.end:
+            return definitions[at].kind
+    return "code"

@@ -8,12 +8,12 @@ Retrieval-Augmented Generation with Structural Chunking via Abstract Syntax Tree
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from .lines import TINY, Lines, windows
-from .naming import first_line, last_line
 from .syntax import Node
 
 
@@ -28,6 +28,16 @@ class _Piece:
     group: int
     parent: int
     is_head: bool
+
+
+class _Child(NamedTuple):
+    """A node and its place, read from the tree once: the 1-based lines on which it starts and ends, and how many line
+    ends it has. A node that ends with its newline ends on the line before."""
+
+    node: Node
+    first: int
+    last: int
+    rows: int
 
 
 def split_tree(
@@ -69,18 +79,28 @@ def _parts(
     tree offers no cut.
     """
     while nodes:
-        children = _unwrap([child for node in nodes for child in node.children], piece, kept)
+        children = _unwrap(_children_of(nodes), piece, kept)
         cuts = _cuts(piece, children, attached)
         if len(cuts) == 1 and nodes[0].type in attached:  # a comment above one long definition stays with its head
             children = _unwrap(children, piece, ())
             cuts = _cuts(piece, children, attached)
         if cuts:
             return _between(piece, children, cuts, group)
-        nodes = [child for child in children if child.end_point.row > child.start_point.row]
+        nodes = [child.node for child in children if child.rows]
     return []
 
 
-def _unwrap(children: list[Node], piece: _Piece, kept: Collection[str]) -> list[Node]:
+def _children_of(nodes: Iterable[Node]) -> list[_Child]:
+    return [_placed(child) for node in nodes for child in node.children]
+
+
+def _placed(node: Node) -> _Child:
+    start, (row, column) = node.start_point.row, node.end_point
+    last = row if column == 0 and row > start else row + 1
+    return _Child(node, start + 1, last, row - start)
+
+
+def _unwrap(children: list[_Child], piece: _Piece, kept: Collection[str]) -> list[_Child]:
     """Replaces a child that fills more than half of the piece and is no definition, such as a function's body, by its
     children. Repeats this with those children.
     """
@@ -88,47 +108,46 @@ def _unwrap(children: list[Node], piece: _Piece, kept: Collection[str]) -> list[
     at = 0
     while at < len(children):
         child = children[at]
-        if child.end_point.row - child.start_point.row > half and child.type not in kept and child.child_count > 1:
-            children = [*children[:at], *child.children, *children[at + 1 :]]
+        if child.rows > half and child.node.type not in kept and child.node.child_count > 1:
+            children = [*children[:at], *_children_of([child.node]), *children[at + 1 :]]
         else:
             at += 1
     return children
 
 
-def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> list[int]:
+def _cuts(piece: _Piece, children: list[_Child], attached: Collection[str]) -> list[int]:
     """Returns the lines before which the piece can be cut. A child offers a cut if it begins a line that no earlier
     child covers; the cut then goes before the comments and attributes that belong to the child.
     """
     cuts: list[int] = []
     covered, attached_from, attached_to = piece.start, 0, 0
-    for child in children:
-        line, end = first_line(child), last_line(child)
+    for node, line, end, _ in children:
         if line > covered:
             begins = attached_from if attached_from and line <= attached_to + 2 else line
             if not cuts or begins > cuts[-1]:
                 cuts.append(begins)
-            holds = child.type in attached
+            holds = node.type in attached
             attached_from, attached_to = (begins, end) if holds else (0, 0)
-        elif child.type in attached and line == piece.start and not cuts:
+        elif line == piece.start and not cuts and node.type in attached:
             attached_from, attached_to = piece.start, end
         elif end > covered:
-            attached_from = attached_from if child.type in attached else 0
+            attached_from = attached_from if node.type in attached else 0
             attached_to = end if attached_from else 0
         covered = max(covered, end)
     return [cut for cut in cuts if piece.start < cut <= piece.end]
 
 
-def _between(piece: _Piece, children: list[Node], cuts: list[int], group: int) -> list[tuple[_Piece, list[Node]]]:
+def _between(piece: _Piece, children: list[_Child], cuts: list[int], group: int) -> list[tuple[_Piece, list[Node]]]:
     """Returns the parts between the cuts, each with the nodes of several lines that begin in it."""
     bounds = [piece.start, *cuts, piece.end + 1]
     parts: list[tuple[_Piece, list[Node]]] = []
     at = 0
     for number, (start, after) in enumerate(pairwise(bounds)):
-        mine = []
-        while at < len(children) and first_line(children[at]) < after:
-            mine.append(children[at])
+        wide = []
+        while at < len(children) and children[at].first < after:
+            if children[at].rows:
+                wide.append(children[at].node)
             at += 1
-        wide = [node for node in mine if node.end_point.row > node.start_point.row]
         parts.append((_Piece(start, after - 1, group, piece.group, number == 0), wide))
     return parts
 

@@ -29,7 +29,7 @@ from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
 from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
-from sidecar.parts.embed.tokens import split_identifiers
+from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
 from sidecar.parts.onnx_session import session_options
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ class _Tokenizer:
         if self._bare is not None:
             self._bare.normalizer = None
             if divides_by_word(told):
-                self._by_word = TokenCache(lambda word: self._divided(word).lower(), self._tokens_of_parts)
+                self._by_word = TokenCache(self._divided_words, self._tokens_of_parts)
 
     def encode(self, prefix: str, texts: Sequence[str], special: bool) -> list[Ids]:
         """Returns the token ids of each text behind the prefix, in the order of `texts`. `special` adds the model's
@@ -440,6 +440,10 @@ class _Tokenizer:
     def _divided(self, text: str) -> str:
         """Returns the text with its identifiers divided, if the entry says so."""
         return split_identifiers(text) if self._split else text
+
+    def _divided_words(self, text: str) -> str:
+        """Returns new words, one on each line, in lower case and divided like `_divided`."""
+        return (split_new_identifiers(text) if self._split else text).lower()
 
 
 def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:

@@ -50,9 +50,10 @@ def divides_by_word(told: Mapping[str, Any]) -> bool:
 class TokenCache:
     """The tokens of the words seen last, and of their parts. Thread-safe.
 
-    `divided` returns a word in the form that is tokenised, in lower case and possibly with spaces between its parts.
-    `tokens_of` returns the token ids of each of some parts, without special tokens; `divides_by_word` says which
-    tokenisers it may use. At most about `most_chars` characters of words are remembered, and as many of parts.
+    `divided` returns a text in the form that is tokenised: in lower case, and possibly with spaces between the parts of
+    its words; it leaves line ends where they are. `tokens_of` returns the token ids of each of some parts, without
+    special tokens; `divides_by_word` says which tokenisers it may use. At most about `most_chars` characters of words
+    are remembered, and as many of parts.
     """
 
     def __init__(
@@ -61,16 +62,19 @@ class TokenCache:
         tokens_of: Callable[[Sequence[str]], Iterable[Sequence[int]]],
         most_chars: int = _MOST_CHARS,
     ) -> None:
-        self._words = _Known(lambda words: self._joined(list(map(divided, words))), most_chars)
+        self._divided = divided
+        self._words = _Known(self._tokens_of_words, most_chars)
         self._parts = _Known(lambda parts: map(tuple, tokens_of(parts)), most_chars)
 
     def encode(self, texts: Sequence[str]) -> list[Ids]:
         """Returns the token ids of plain texts, without special tokens."""
-        return [np.array(ids, dtype=np.int64) for ids in _all_in(texts, self._words)]
+        pieces = [_PIECE.findall(text) for text in texts]
+        return [np.array(list(ids), dtype=np.int64) for ids in self._words.of_all(pieces)]
 
-    def _joined(self, words: Sequence[str]) -> Iterable[_Tokens]:
-        """Returns the tokens of divided words."""
-        return map(tuple, _all_in(words, self._parts))
+    def _tokens_of_words(self, words: Sequence[str]) -> Iterable[_Tokens]:
+        # All words are divided at once: most of the time would go into the calls.
+        parts = [word.split() for word in self._divided("\n".join(words)).split("\n")]
+        return map(tuple, self._parts.of_all(parts))
 
 
 class _Known:
@@ -82,7 +86,12 @@ class _Known:
         self._found: dict[str, _Tokens] = {}
         self._chars = 0
 
-    def having(self, keys: AbstractSet[str]) -> Mapping[str, _Tokens]:
+    def of_all(self, lists: Sequence[Sequence[str]]) -> Iterable[Iterable[int]]:
+        """Returns the tokens of each list of keys: those of its keys, one after the other."""
+        tokens = self._having(set().union(*lists))
+        return (chain.from_iterable(map(tokens.__getitem__, keys)) for keys in lists)
+
+    def _having(self, keys: AbstractSet[str]) -> Mapping[str, _Tokens]:
         """Returns a dict with at least these keys, from which nobody will take them."""
         # Another thread may begin another dict meanwhile.
         found = self._found
@@ -97,10 +106,3 @@ class _Known:
         else:
             found.update(made)
         return found
-
-
-def _all_in(texts: Sequence[str], known: _Known) -> list[list[int]]:
-    """Returns the tokens of each text: those of its words and punctuation marks, one after the other."""
-    pieces = [_PIECE.findall(text) for text in texts]
-    tokens = known.having(set().union(*pieces))
-    return [list(chain.from_iterable(map(tokens.__getitem__, some))) for some in pieces]

@@ -24,6 +24,11 @@ def split_identifiers(text: str) -> str:
     return "".join(pieces)
 
 
+def split_new_identifiers(text: str) -> str:
+    """The same as `split_identifiers`, in less time for words that have not been split before."""
+    return _SEAM.sub(" ", text)
+
+
 # Code repeats its words, so this cache halves the time of the whole split.
 @lru_cache(maxsize=1 << 14)
 def _split_word(word: str) -> str:

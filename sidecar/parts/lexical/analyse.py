@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import PurePosixPath
 from typing import TypeVar
 
@@ -98,7 +98,7 @@ class FileTerms:
 def analyse(path: str, parsed: ParsedFile) -> FileTerms:
     """Returns the terms of every chunk and every field of one file."""
     parsed = _without_encoded(parsed)
-    vocabulary: dict[str, int] = {}
+    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
     context = count_terms(path_context(path))
     bodies = [_body_terms(chunk, context) for chunk in parsed.chunks]
     names = [count_terms(" ".join(chunk.names)) for chunk in parsed.chunks]
@@ -130,10 +130,10 @@ def _plain(item: _Text) -> _Text:
 def count_terms(text: str) -> dict[str, int]:
     """Returns how often each term occurs in `text`."""
     counts: dict[str, int] = {}
-    count = counts.get
+    known = counts.get
     for word, times in Counter(words(text)).items():
         for term in terms_of(word):
-            counts[term] = count(term, 0) + times
+            counts[term] = known(term, 0) + times
     return counts
 
 
@@ -201,9 +201,9 @@ def _joined(texts: Iterable[str], limit: int) -> str:
     return "\n".join(kept)
 
 
-def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
-    """Returns the bags as `Counts`. Adds new terms to `vocabulary`."""
-    terms = [vocabulary.setdefault(term, len(vocabulary)) for bag in bags for term in bag]
+def _pack(bags: Sequence[dict[str, int]], vocabulary: defaultdict[str, int]) -> Counts:
+    """Returns the bags as `Counts`. `vocabulary` gives each new term the next number."""
+    terms = list(map(vocabulary.__getitem__, chain.from_iterable(bags)))
     tfs = np.array(list(chain.from_iterable(bag.values() for bag in bags)), np.int64)
     starts = np.zeros(len(bags) + 1, np.uint32)
     np.cumsum([len(bag) for bag in bags], out=starts[1:])

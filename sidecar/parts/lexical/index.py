@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from sidecar.model.files import ParsedFile
 from sidecar.parts.lexical import definitions, postings
 from sidecar.parts.lexical.analyse import LEXICAL_VERSION, FileTerms, analyse
-from sidecar.parts.lexical.rest_merge import RestMerge
+from sidecar.parts.lexical.stepped_merge import SteppedMerge
 from sidecar.parts.lexical.tokens import TOKENS_VERSION
 
 
@@ -56,6 +56,6 @@ class LexicalIndex:
         """See `postings.merge_segments`."""
         postings.merge_segments(connection, alive=alive, force=force, at_end=at_end, pause=pause)
 
-    def merge_at_rest(self) -> RestMerge:
-        """Returns a merge of segments of all sizes, in small steps, for the time when the workspace is at rest."""
-        return RestMerge()
+    def merge_in_steps(self) -> SteppedMerge:
+        """Returns a merge in small steps, for the time after a few changes and when the workspace is at rest."""
+        return SteppedMerge()

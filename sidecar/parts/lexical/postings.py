@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, compress
+from itertools import accumulate, compress, count
 from operator import itemgetter
 from typing import Any
 
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model.terms import Ids
+from sidecar.parts.lexical.alive import contains, still_in
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 
@@ -201,10 +202,10 @@ def write_segment(
     entries = [entry for entry in entries if len(entry[1])]
     if not entries:
         return
-    terms: dict[str, int] = {}
+    terms: defaultdict[str, int] = defaultdict(count().__next__)
     columns: list[list[Flat]] = [[] for _ in range(COLUMNS)]
     for file_id, chunk_ids, analysed in entries:
-        numbers = np.array([terms.setdefault(t, len(terms)) for t in analysed.vocabulary], np.int64)
+        numbers = np.array(list(map(terms.__getitem__, analysed.vocabulary)), np.int64)
         chunks = np.asarray(chunk_ids, np.int64)
         columns[0].append(_flatten(analysed.bodies, numbers, chunks))
         columns[1].append(_flatten(analysed.names, numbers, chunks))
@@ -325,7 +326,7 @@ def merge_segments(
     chunks, if the caller knows it; otherwise they are counted.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
-    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else _due(sizes, budget)
+    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else due_segments(sizes, budget)
     if at_end and not chosen:
         chosen = _small(sizes)
     if not chosen:
@@ -387,15 +388,7 @@ def _alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
     """Returns the postings of this column that belong to these chunks or, in the last column, to these files. Both
     arrays of ids must ascend."""
     in_files = column == COLUMNS - 1
-    return _where(flat, _contains(files, flat.keys // FIELDS) if in_files else _contains(chunks, flat.keys))
-
-
-def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
-    """Returns a mask, shape [ids]: which of `ids` are in `sorted_ids`."""
-    if not len(sorted_ids):
-        return np.zeros(len(ids), bool)
-    at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
-    return np.asarray(sorted_ids[at] == ids)
+    return _where(flat, contains(files, flat.keys // FIELDS) if in_files else contains(chunks, flat.keys))
 
 
 def merge_rows(rows: Sequence[Row], chunks: Ids, files: Ids) -> tuple[Iterator[Row], int]:
@@ -514,7 +507,7 @@ def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengt
 
 def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
     """Returns the lengths of these chunks and files, given in ascending order."""
-    of_chunks, of_files = _contains(chunks, lengths.chunk_ids), _contains(files, lengths.file_ids)
+    of_chunks, of_files = contains(chunks, lengths.chunk_ids), contains(files, lengths.file_ids)
     return Lengths(
         lengths.chunk_ids[of_chunks], lengths.bodies[of_chunks], lengths.file_ids[of_files], lengths.fields[of_files]
     )
@@ -524,21 +517,11 @@ def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> L
     """Returns the lengths of the chunks and files in these segments that are alive."""
     lengths = lengths_in(connection, segments)
     return lengths_of(
-        lengths, _alive(connection, "chunks", lengths.chunk_ids), _alive(connection, "files", lengths.file_ids)
+        lengths, still_in(connection, "chunks", lengths.chunk_ids), still_in(connection, "files", lengths.file_ids)
     )
 
 
-def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
-    """Returns the ids in the table that lie between the first and the last of `ids`, ascending."""
-    if not len(ids):
-        return ids
-    rows = connection.execute(
-        f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (int(ids[0]), int(ids[-1]))
-    ).fetchall()
-    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
-
-
-def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
+def due_segments(sizes: Sequence[tuple[int, int]], budget: int = MERGE_BUDGET) -> list[int]:
     """Returns the segments to merge: the smallest ones, within the budget, of the lowest tier that has at least
     `MERGE_FACTOR` segments.
 

@@ -1,0 +1,39 @@
+"""Finds out which files and chunks of a segment still exist: an id is alive if its table has it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model.terms import Ids
+
+_ASKED = 500
+_DENSE = 8
+"""Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
+
+
+def still_in(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
+    """Returns those of these ids, which must ascend, that the table has. Of a table with many more rows between the
+    first and the last of them, only these rows are read."""
+    found: list[tuple[int]] = []
+    for start in range(0, len(ids), _ASKED):
+        some = ids[start : start + _ASKED].tolist()
+        if some[-1] - some[0] < _DENSE * len(some):
+            found += connection.execute(
+                f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (some[0], some[-1])
+            )
+        else:
+            marks = ",".join("?" * len(some))
+            found += connection.execute(f"SELECT id FROM {table} WHERE id IN ({marks}) ORDER BY id", some)
+    there = np.fromiter((row[0] for row in found), np.int64, len(found))
+    return ids[contains(there, ids)]
+
+
+def contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
+    """Returns a mask, shape [ids]: which of `ids` are in `sorted_ids`."""
+    if not len(sorted_ids):
+        return np.zeros(len(ids), bool)
+    at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
+    return np.asarray(sorted_ids[at] == ids)

@@ -1,0 +1,216 @@
+"""Merges segments of the lexical index in steps of at most a tenth of a second: those that are due after a few changes,
+and segments of all sizes while the workspace is at rest.
+
+The merged segment is written under a number that `lexical_segments` does not list yet, so no reader sees it. The last
+step lists it in place of its sources, whose postings are then deleted in steps as well. A merge that ends early leaves
+rows of segments that are not listed; the next merge deletes them first.
+
+A merge reads its sources, and asks for each of their files and chunks whether it is still alive. Nothing else of the
+index is read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sidecar.model.terms import Ids
+from sidecar.parts.lexical.alive import still_in
+from sidecar.parts.lexical.postings import (
+    Lengths,
+    Row,
+    due_segments,
+    insert_rows,
+    insert_segment,
+    lengths_in,
+    lengths_of,
+    merge_rows,
+    next_segment,
+)
+
+ROWS = 4_000
+"""The number of rows of postings (one term in one segment) that one step reads or deletes at rest."""
+_SOONER = 4
+"""Between changes, a step has a quarter of the rows, because the next saved file waits for it."""
+MOST_LEFT = 6
+"""The number of segments that are left alone at rest."""
+_MUCH_LARGER = 2
+_SHARE = 4
+"""At rest, a merge of more than two segments rewrites at most this part of the index. So an index is merged in several
+merges, each of which stays if the next is interrupted, and its largest segments are not rewritten for every small
+one."""
+_RESERVED = ""
+"""A term that no text has. Its row keeps the number of a segment that is being written."""
+
+
+def _none() -> Ids:
+    return np.zeros(0, np.int64)
+
+
+@dataclass
+class _Job:
+    """One merge. `chunks` and `files` are those ids of the sources that are alive, as far as they have been looked up
+    (`looked_up`: how many of both); `after` is the last term that has been written, and `postings` their number so
+    far."""
+
+    sources: Sequence[int]
+    target: int
+    lengths: Lengths
+    chunks: Ids = field(default_factory=_none, init=False)
+    files: Ids = field(default_factory=_none, init=False)
+    looked_up: int = field(default=0, init=False)
+    after: str = field(default="", init=False)
+    postings: int = field(default=0, init=False)
+
+    @property
+    def all_looked_up(self) -> bool:
+        """Whether it is known of all ids whether they are alive."""
+        return self.looked_up == len(self.lengths.chunk_ids) + len(self.lengths.file_ids)
+
+    def look_up(self, connection: sqlite3.Connection, most: int) -> None:
+        """Looks up at most `most` further ids: first those of chunks, then those of files."""
+        first = self.looked_up - len(self.lengths.chunk_ids)
+        if first < 0:
+            some = self.lengths.chunk_ids[self.looked_up : self.looked_up + most]
+            self.chunks = np.append(self.chunks, still_in(connection, "chunks", some))
+        else:
+            some = self.lengths.file_ids[first : first + most]
+            self.files = np.append(self.files, still_in(connection, "files", some))
+        self.looked_up += len(some)
+
+
+class SteppedMerge:
+    """The merge, step by step. Not thread-safe. Every step works in the caller's transaction; other transactions may
+    write and merge between two steps. After a rolled back transaction, continue with a new `SteppedMerge`.
+
+    `at_rest`: whether few segments are to be left. Otherwise only those are merged that `merge_segments` would merge
+    after a commit. A merge that has been begun is continued in either case.
+    """
+
+    def __init__(self, rows: int = ROWS) -> None:
+        self._rows = rows
+        self._job: _Job | None = None
+
+    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
+        """Whether `step` would do anything. Only reads."""
+        return bool(_due(connection, at_rest)) or not _listed(connection).issuperset(_stored(connection))
+
+    def step(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
+        """Does a part of the remaining work. Returns False if there was none."""
+        rows = self._rows if at_rest else max(1, self._rows // _SOONER)
+        if self._job is not None and not _listed(connection).issuperset(self._job.sources):
+            self._job = None  # another merge has taken one of its sources, so its rows have to be deleted
+        if self._sweep(connection, rows):
+            return True
+        if self._job is None:
+            self._job = _begin(connection, at_rest)
+        if self._job is None:
+            return False
+        if not self._job.all_looked_up:
+            self._job.look_up(connection, rows)
+        elif not self._write(connection, self._job, rows):
+            self._job = None
+        return True
+
+    def _sweep(self, connection: sqlite3.Connection, rows: int) -> bool:
+        """Deletes some postings of a segment that is not listed. Returns False if there is none."""
+        listed, current = _listed(connection), self._job.target if self._job is not None else None
+        for segment in _stored(connection):
+            if segment not in listed and segment != current:
+                connection.execute(
+                    "DELETE FROM lexical_postings WHERE segment = ?1 AND term <= coalesce((SELECT term FROM"
+                    " lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1 OFFSET ?2), (SELECT max(term) FROM"
+                    " lexical_postings WHERE segment = ?1))",
+                    (segment, rows),
+                )
+                return True
+        return False
+
+    def _write(self, connection: sqlite3.Connection, job: _Job, most: int) -> bool:
+        """Writes the next terms of the merged segment. Returns False once it has replaced its sources."""
+        rows = _next_rows(connection, job, most)
+        if not rows:
+            _finish(connection, job)
+            return False
+        merged, postings = merge_rows(rows, job.chunks, job.files)
+        insert_rows(connection, job.target, merged)
+        job.postings += postings
+        job.after = rows[-1][0]
+        return True
+
+
+def _next_rows(connection: sqlite3.Connection, job: _Job, most: int) -> list[Row]:
+    """Returns the rows of the next terms in all sources, sorted by term: all rows of each term, and at least one
+    term."""
+    each = max(1, most // len(job.sources))
+    found: list[Row] = []
+    ends: list[str] = []
+    for segment in job.sources:
+        rows = connection.execute(
+            "SELECT term, bodies, names, fields FROM lexical_postings WHERE segment = ? AND term > ?"
+            " ORDER BY term LIMIT ?",
+            (segment, job.after, each),
+        ).fetchall()
+        found += rows
+        if len(rows) == each:
+            ends.append(rows[-1][0])
+    end = min(ends, default=None)
+    return sorted((row for row in found if end is None or row[0] <= end), key=lambda row: row[0])
+
+
+def _begin(connection: sqlite3.Connection, at_rest: bool) -> _Job | None:
+    """Starts the next merge and reserves its number; None if no merge is due."""
+    sources = _due(connection, at_rest)
+    if not sources:
+        return None
+    job = _Job(sources, next_segment(connection), lengths_in(connection, sources))
+    connection.execute("INSERT INTO lexical_postings VALUES(?, ?, NULL, NULL, NULL)", (job.target, _RESERVED))
+    return job
+
+
+def _due(connection: sqlite3.Connection, at_rest: bool) -> list[int]:
+    """Returns the segments to merge next; empty if none are due."""
+    sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
+    return _due_at_rest(sizes) if at_rest else due_segments(sizes)
+
+
+def _due_at_rest(sizes: Sequence[tuple[int, int]]) -> list[int]:
+    """Returns the segments to merge next. `sizes` are (segment, number of postings), the smallest first. The result is
+    empty if there are few segments; else it is the two smallest, and the following ones as long as each is not much
+    larger than those before it together, and all together are a small share of the index."""
+    if len(sizes) <= MOST_LEFT:
+        return []
+    chosen = [segment for segment, _ in sizes[:2]]
+    total, most = sum(size for _, size in sizes[:2]), sum(size for _, size in sizes) // _SHARE
+    for segment, size in sizes[2:]:
+        if size > _MUCH_LARGER * total or total + size > most:
+            break
+        chosen.append(segment)
+        total += size
+    return chosen
+
+
+def _finish(connection: sqlite3.Connection, job: _Job) -> None:
+    """Lists the merged segment in place of its sources."""
+    lengths = lengths_of(job.lengths, job.chunks, job.files)
+    marks = ",".join(map(str, job.sources))
+    connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
+    connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
+    if len(lengths.file_ids):
+        insert_segment(connection, job.target, job.postings, lengths)
+
+
+def _listed(connection: sqlite3.Connection) -> set[int]:
+    return {segment for (segment,) in connection.execute("SELECT segment FROM lexical_segments")}
+
+
+def _stored(connection: sqlite3.Connection) -> list[int]:
+    """Returns the segments that have postings, found without reading the postings."""
+    found: list[int] = []
+    select = "SELECT min(segment) FROM lexical_postings WHERE segment > ?"
+    while (segment := connection.execute(select, (found[-1] if found else -1,)).fetchone()[0]) is not None:
+        found.append(segment)
+    return found
