@@ -48,7 +48,7 @@ CONTRARY = {
     "DO_NOT_TRACK": "0",
 }
 """The environment of a user who wants all telemetry."""
-Search: TypeAlias = Callable[[], None]
+Search: TypeAlias = Callable[[], object]
 
 
 class Door:
