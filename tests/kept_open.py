@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -20,7 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
+from tests.chroma_server import certificate
 from tests.network_tour import framed, lsp
 from tests.patience import PATIENCE_S
 
@@ -45,7 +48,7 @@ CONTRARY = {
     "DO_NOT_TRACK": "0",
 }
 """The environment of a user who wants all telemetry."""
-Search: TypeAlias = Callable[[], None]
+Search: TypeAlias = Callable[[], object]
 
 
 class Door:
@@ -63,11 +66,12 @@ class Door:
         self._env = {**os.environ, **CONTRARY, **ours}
         self._command = [*SIDECAR, *words, *(["--standalone"] if home else [])]
 
-    def run(self, *words: str) -> None:
-        """A door whose program ends by itself."""
+    def run(self, *words: str) -> bytes:
+        """A door whose program ends by itself. Returns what it prints."""
         line = [*self._command, *words]
         done = subprocess.run(line, cwd=self.work, env=self._env, capture_output=True, check=False)
         assert done.returncode == 0, f"{line}: {done.stdout!r} {done.stderr!r}"
+        return done.stdout
 
     @contextmanager
     def started(self, stderr: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
@@ -148,26 +152,53 @@ def agent(door: Door) -> Iterator[Search]:
         yield lambda: exchange(process, call("search_code", query="open a socket", mode="vector"), until=MARK)
 
 
+def request(url: str, token: str, body: bytes | None = None, trusted: ssl.SSLContext | None = None) -> bytes:
+    """Returns the answer to a request that no proxy of the environment sees."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusted))
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Sidecar-Answer": "nobody"}
+    with opener.open(urllib.request.Request(url, data=body, headers=headers)) as answer:
+        read: bytes = answer.read()
+        return read
+
+
+def announced_by(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Returns what a server says when it listens."""
+    assert process.stdout is not None
+    said: dict[str, Any] = json.loads(process.stdout.readline())
+    return said
+
+
 @contextmanager
 def script(door: Door) -> Iterator[Search]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with door.started() as process:
-        assert process.stdout is not None
-        announced = json.loads(process.stdout.readline())
-        token = Path(announced["tokenFile"]).read_text("utf-8").strip()
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Sidecar-Answer": "nobody"}
-
-        def request(path: str, body: bytes | None = None) -> bytes:
-            asked = urllib.request.Request(announced["url"] + path, data=body, headers=headers)
-            with opener.open(asked) as answer:
-                read: bytes = answer.read()
-                return read
+        announced = announced_by(process)
+        url, token = announced["url"], Path(announced["tokenFile"]).read_text("utf-8").strip()
 
         def search() -> None:
-            assert MARK in request("/code/search?q=open+a+socket&mode=vector")
+            assert MARK in request(f"{url}/code/search?q=open+a+socket&mode=vector", token)
 
         if door.alone:
-            request("/tools/create_index", b"{}")
+            request(f"{url}/tools/create_index", token, b"{}")
+        yield search
+
+
+@contextmanager
+def group(work: Path, home: Path) -> Iterator[Search]:
+    """A server for several callers, which has connections, certificates and a pool of its own."""
+    alone = Door(work, home)
+    alone.run("index")
+    added = alone.run("serve", "token", "add", "reader", "--workspace", "work", "--json")
+    token, file = json.loads(added)["token"], str(certificate(home, "localhost"))
+    shared = ("--share", f"work={work}", "--tls-cert", file, "--tls-key", file)
+    with Door(work, home, "serve", "--json", *shared).started() as process:
+        port, trusted = urlsplit(announced_by(process)["url"]).port, ssl.create_default_context(cafile=file)
+        # The certificate is for a name, and looking up a name would count as a lookup of ours.
+        trusted.check_hostname = False
+
+        def search() -> None:
+            query = "code/search?q=open+a+socket&mode=vector"
+            assert MARK in request(f"https://127.0.0.1:{port}/{query}", token, trusted=trusted)
+
         yield search
 
 
@@ -212,6 +243,7 @@ def main() -> None:
             agent(Door(work, homes / "agent", "mcp", "--offline")),
             script(Door(work, None, "serve", "--json")),
             script(Door(work, homes / "script", "serve", "--json", "--model", "minilm-code-int8")),
+            group(work, homes / "group"),
             large_workspace(work, homes / "large"),
         ]
         # The stack is inside the pool: if a door fails, all are closed, and no thread waits for one any more.

@@ -82,6 +82,7 @@ def test_every_door_and_every_worker_is_watched(kept_open: tuple[Path, Trace]) -
         "mcp",
         "mcp --offline --standalone",
         "serve --json",
+        "serve --json --share",
         "daemon run",
     )
     workers = ("vectors.chroma_worker", "engine.ingest.worker")

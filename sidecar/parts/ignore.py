@@ -242,7 +242,7 @@ def _strict(regex: str) -> str:
     expressions does.
     """
     regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
-    regex = re.sub(r"\\.|\[(\^?)(\]?)([^\]]*)\]", _set, regex.removesuffix("$"), flags=re.DOTALL) + r"\Z"
+    regex = re.sub(r"\\.|\[(\^?)(\]?)([^\]]*)\]|\[.*", _set, regex.removesuffix("$"), flags=re.DOTALL) + r"\Z"
     *groups, last = regex.split("(?:/.+)?")
     if groups:
         groups[0] = groups[0].replace("(?:.+/)?", "(?:[^/]+/)*?")
@@ -254,17 +254,20 @@ def _set(found: re.Match[str]) -> str:
     """Returns a set with git's meaning: a negated one excludes `/`, and characters that later versions of Python may
     read as set operations are escaped.
     """
-    if not found[0].startswith("[") or found[0] == "[^/]":
+    if found[3] is None or found[0] == "[^/]":
         return found[0]
     members = re.sub(r"([\[&~|])", r"\\\1", found[3])
     return f"[^{found[2]}/{members}]" if found[1] else f"[{found[2]}{members}]"
+
+
+_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?[^\]]*+(?:\]|\Z)", re.DOTALL)
 
 
 def _with_atomic_stars(regex: str) -> str:
     first, *pieces = regex.split("[^/]*")
     body = first
     for at, piece in enumerate(pieces, 1):
-        before_a_star = at < len(pieces) and "/" not in piece.replace("[^/]", "")
+        before_a_star = at < len(pieces) and "/" not in _ESCAPE_OR_SET.sub("", piece)
         if not before_a_star:
             body += f"[^/]*{piece}"
         elif piece:

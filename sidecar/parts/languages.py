@@ -198,7 +198,7 @@ LANGUAGES: frozenset[str] = frozenset(
 )
 """Every name that `language_of` can return."""
 
-_SHEBANG = re.compile(r"^#!\s*(?:\S*/)?(?P<program>[^\s/]+)(?P<rest>.*)$")
+_SHEBANG = re.compile(r"#!\s*+(?:\S*/)?(?P<program>[^\s/]++)(?P<rest>.*)")
 
 
 def language_of(path: str, first_line: str = "") -> str:
@@ -235,7 +235,7 @@ def _by_shebang(first_line: str) -> str | None:
     if program == "env":
         words = (word for word in match["rest"].split() if not word.startswith("-") and "=" not in word)
         program = PurePosixPath(next(words, "")).name
-    return _INTERPRETERS.get(program.lower()) or _INTERPRETERS.get(re.sub(r"[\d.]+$", "", program.lower()))
+    return _INTERPRETERS.get(program.lower()) or _INTERPRETERS.get(program.lower().rstrip("0123456789."))
 
 
 @lru_cache(maxsize=16)

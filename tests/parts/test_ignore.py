@@ -41,6 +41,7 @@ def test_a_mark_carriage_returns_and_odd_separators_do_no_harm() -> None:
         ("*" * 200 + "b", "a" * 4000),
         ("**/a" * 60 + "/b", "a/" * 1500 + "a"),
         ("x/" + "**/a/*a/" * 40 + "b", "x/" + "a/" * 1500 + "a"),
+        ("x*" + "[!b]*" * 20 + "[!b]c[!c]", "x" + "a" * 4000 + "cc"),
     ],
 )
 def test_a_hostile_pattern_does_not_backtrack(line: str, path: str) -> None:
@@ -59,6 +60,9 @@ a**c
 [^[:digit:]b]x
 [[:punct:][:space:]]x
 a[!b]c
+*[!b]*c
+[!b]*[!]x]*[!b]
+*[!a]*[]x]*[!a]*
 [[&&|~]x
 *
 */

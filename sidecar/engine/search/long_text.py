@@ -309,7 +309,7 @@ def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple
 
 
 _LOOKS_LIKE_A_NAME = re.compile(
-    r"(?![A-Za-z][a-z]*+(?!\w))(?=\w*?(?:[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]))"
+    r"\d++|(?![A-Za-z][a-z]*+(?!\w))(?=\w*?(?:[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]))"
     r"(?!_*[A-Z][A-Z\d_]*+s\b)(?P<inner>[^\W\d]\w*+)"
     r"|(?P<called>[^\W\d]\w*+)(?=\((?!s\)))"
     r"|(?<=[@$.#:>])(?:(?<=[^\n]{2}[@$])|(?<=\A[^\n][@$])|(?<=\A[@$])|(?<=[^\n]\w[.#])|(?<=\A\w[.#])"

@@ -22,8 +22,9 @@ from .code import lines_only, parse_code
 from .lines import MAX_CHUNKS, Lines
 from .prose import parse_prose
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# A string that does not end goes to the end of the text: it is read once, and not again from each quote in it.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)')
+_TOKEN = re.compile(_STRING.pattern + r'|[{}\[\]:,]|[^\s"{}\[\]:,]+')
 _OPEN, _CLOSE = frozenset("{["), frozenset("}]")
 _KERNELS = {"ipython": "python", "python3": "python", "c++": "cpp", "c++17": "cpp", "ir": "r", "c#": "csharp"}
 

@@ -16,15 +16,17 @@ from sidecar.model.files import Chunk, Definition, ParsedFile
 from .lines import TINY, Lines, Span, cut_to_fit, to_spans, windows
 
 MAX_TITLE = 160
+_READ_OF_TITLE = 1000
+"""Only so many characters of a heading are read, because markup that does not end is looked for to the end."""
 _SMALL = 500
 """Adjacent sections are joined up to this many characters, because change logs and glossaries have hundreds of small
 ones."""
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_SETEXT_TEXT = re.compile(r"\s*(?:[>#|]|[-*+] |\d+[.)] |$)")
 _UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#<>!$%&(),/;?@\[\]{|}\\])\1{2,}\s*$")
-_ADOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)[ \t]*$")
+_ADOC = re.compile(r"(={1,6}|#{1,6})[ \t]++(\S.*)$")
 _ADOC_BLOCK = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|```)\s*$")
 _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]+>|[`*]|\{#[^}]*\}\s*$")
 
@@ -155,7 +157,14 @@ def _no_headings(lines: Lines) -> Iterator[Heading]:
 
 def _title(text: str) -> str:
     """Returns the text of a heading without markup, on one line, cut to MAX_TITLE characters."""
-    return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", text).split())[:MAX_TITLE]
+    return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", text[:_READ_OF_TITLE]).split())[:MAX_TITLE]
+
+
+def _without_closing_sequence(text: str) -> str:
+    """Returns the text of an ATX heading without the `#`s that may end it after a space."""
+    text = text.strip(" \t")
+    body = text.rstrip("#")
+    return body if body.endswith((" ", "\t")) else text
 
 
 def _markdown_headings(lines: Lines) -> Iterator[Heading]:
@@ -173,7 +182,7 @@ def _markdown_headings(lines: Lines) -> Iterator[Heading]:
             continue
         heading = _ATX.match(line)
         if heading:
-            yield Heading(number, len(heading.group(1)), _title(heading.group(2) or ""))
+            yield Heading(number, len(heading.group(1)), _title(_without_closing_sequence(heading.group(2) or "")))
         elif _is_setext(lines, number):
             yield Heading(number, 1 if "=" in lines[number + 1] else 2, _title(line))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sidecar.parts.secrets.names import secret_name
 from sidecar.shown import count
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Raise this when the rules change. An index made with other rules is rebuilt."""
 MOST_MASKED = 4
 """A file with more secret values than this is withheld, because its purpose is to hold secrets."""

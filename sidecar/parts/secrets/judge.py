@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(
     r"|SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
 )
 _TEMPLATE = re.compile(
-    r"\$\{|\{\{|<[^>]*>|%\(|\$\(|\{[a-zA-Z_]|\.\.\.|\(\)|\[\]|^\$|^%[A-Za-z_]+%$|^@[A-Za-z_]+@$|\*\*\*|\|\|"
+    r"\$\{|\{\{|<[^<>]*>|%\(|\$\(|\{[a-zA-Z_]|\.\.\.|\(\)|\[\]|^\$|^%[A-Za-z_]+%$|^@[A-Za-z_]+@$|\*\*\*|\|\|"
 )
 _PATH_LIKE = re.compile(
     r"://|^(?:[/.#@&]|~/)|^[a-z]:\\|\.(?:json|ya?ml|pem|key|txt|py|js|ts|rb|go|html?|crt|env|xml)$", re.I

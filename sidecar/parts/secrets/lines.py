@@ -218,6 +218,7 @@ _NAMED: tuple[SecretRule, ...] = (
     ),
 )
 
+_JOINS = r"(?:acme_)?dns|auth(?:enticate|orize|token)?|log[_-]?in|join|enrol+|register|activate|claim|license"
 _STATEMENTS: tuple[SecretRule, ...] = (
     # Statements of configuration files that hold a password under another name.
     SecretRule(
@@ -245,6 +246,14 @@ _STATEMENTS: tuple[SecretRule, ...] = (
         r"(?m)(?:^|[\s\"'])[\w.*-]+:(?:\*|\d{4,5}):[\w*.-]+:[\w*.-]+:([^\s\"':]{6,100})[\"']?(?:\s|$)",
         is_called_password,
         paths=re.compile(r"(?i)pgpass|\.(?:sh|bash|ya?ml|cfg|conf|ps1)$|(?:^|/)[^.]+$|dockerfile[^/]*$"),
+    ),
+    # `dns cloudflare TOKEN`: statements that make a program known to another one.
+    SecretRule(
+        "a token in a setting",
+        r"(?im)^[ \t]*(?:"
+        + _JOINS
+        + r")(?:[ \t]+[\w.@-]{1,30}){0,2}?[ \t]+[\"']?([\w.~+/=-]{20,200})[\"']?[ \t]*;?[ \t]*$",
+        paths=_SETTINGS,
     ),
     # The scheme of a password in a file of users says that it is plain.
     SecretRule("a login in a setting", r"(?i)\{(?:plain|clear)(?:text)?\}([^\s:\"']{6,100})", is_called_password),
@@ -391,6 +400,7 @@ LINES = (
         r"(?i)requirepass|masterauth|auth-pass|rootpw|bindp|secret|community|com2sec|createuser|[ \t]key[ \t]"
         r"|pre-shared|psk|eap"
         r"|xauth|stats[ \t]+auth|http-auth|on[ \t]+>|[ \t]\*[ \t]|\]:\d|:\d+[ \t]+\S+:|:(?:\*|\d{4,5}):|bundle_"
+        r"|(?m:^[ \t]*(?:" + _JOINS + r")[ \t])"
         r"|root:|user_|\blogin=|authentication-key|message-digest-key|key-string|\{plain|\{clear|[\"']\^\w|\[basic"
         r"|[ \t]\*'",
         _STATEMENTS,

@@ -99,8 +99,12 @@ RULES: tuple[SecretRule, ...] = (
         "a webhook",
         r"https?:/{2}[^\s\"'<>/]{3,100}/(?:[\w.-]{1,40}/){0,6}(?:web)?hooks?/(?:[\w-]{1,40}/){0,3}([\w-]{16,200})",
     ),
+    # The first part of a path, after a version: what a site names with so many characters stands further behind.
     SecretRule(
-        "a key in a URL", r"https?:/{2}[\w.-]{3,100}(?::\d+)?/v\d/([A-Za-z0-9_-]{32})/?(?:[\"'\s`]|$)", made_up=True
+        "a key in a URL",
+        r"https?:/{2}[\w.-]{3,100}(?::\d+)?(?:/v\d)?/([A-Za-z0-9_-]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+        r"(?:/[\w-]{1,40}){0,3}/?(?:[\"'\s`]|$)",
+        made_up=True,
     ),
     SecretRule(
         "a key of 32 bytes",

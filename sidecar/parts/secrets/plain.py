@@ -67,7 +67,7 @@ _NO_LITERAL = re.compile(
 )
 _STAND_IN = re.compile(
     r"(?i)(?:null|none|nil|true|false|yes|no|on|off|undefined|string|str|text|varchar.*|char.*|boolean|bool|int(?:eger)?"
-    r"|number|object|any|[~^]?\d+(?:\.\d+)+.*|root|admin|user|guest|postgres|mysql|mariadb|redis|rabbitmq|minio|demo"
+    r"|number|object|any|[~^]?\d+\.\d.*|root|admin|user|guest|postgres|mysql|mariadb|redis|rabbitmq|minio|demo"
     r"|optional|required|required\|.*|hidden|input|field|basic|bearer|plain|auto|generated?|unset|empty"
     r"|(?:my|the|your|some|new|old|current|confirm|user|db|database|root|admin|repeat|a)?[ _-]?"
     r"(?:pass(?:w(?:or)?d|wort|phrase|code)?|pwd|pw|secret|token|credentials?|api[ _-]?key)s?"

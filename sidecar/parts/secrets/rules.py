@@ -24,7 +24,7 @@ from sidecar.parts.secrets.lines import KEYED, LINES
 from sidecar.parts.secrets.logins import LOGINS
 from sidecar.parts.secrets.places import RULES
 from sidecar.parts.secrets.rule import NO_SECRET_NAME, TEST_PATH, Family, SecretRule, is_form
-from sidecar.parts.secrets.tables import passwords_in_tables
+from sidecar.parts.secrets.tables import secrets_in_tables
 
 _DFA_BYTES = 64 << 20
 _GROUP = 8
@@ -100,8 +100,8 @@ def find(path: str, text: str) -> Iterator[Finding]:
         yield from look_through(rule, regex, place)
     for nearby in _families():
         yield from _look_nearby(nearby, place)
-    for start, end in passwords_in_tables(path, text):
-        yield Finding(start, end, "a password in a table", whole=False)
+    for start, end, name in secrets_in_tables(path, text):
+        yield Finding(start, end, name, whole=False)
 
 
 def _look_nearby(nearby: _Nearby, place: Place) -> Iterator[Finding]:

@@ -1,27 +1,60 @@
-"""Finds passwords in tables: a column with such a name, in a file of comma-separated values or in an SQL statement."""
+"""Finds secrets in tables, where a name above them says what they are: passwords in a column of a file of separated
+values or of an SQL statement, and the values of a map such as `tokens`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from sidecar.parts.secrets.passwords import is_called_password
+from sidecar.parts.secrets.passwords import is_called_password, is_called_secret
 
 _TABLE_FILE = re.compile(r"(?i)\.(?:csv|tsv|psv)$")
 _COLUMN = re.compile(r"(?i)(?:.*[ _.-])?(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|api[ _-]?key|psk)\d?")
 _INSERT = re.compile(r"(?i)insert\s+into\s+[^\s(]{1,100}\s*\(([^()]{1,2000})\)\s*values\s*")
-_ROW = re.compile(r"\(((?:'(?:[^'\\]|\\.)*'|[^'()]|\([^()]*\))*)\)\s*(?:,\s*)?")
-_FIELD = re.compile(r"\s*(?:[NEB]?'((?:[^'\\]|\\.|'')*)'|((?:[^,'()]|\([^()]*\))*))\s*(?:,|$)")
+_ROW = re.compile(r"\(((?:'(?:[^'\\]|\\.)*+'|[^'()]|\([^()]*+\))*+)\)\s*+(?:,\s*+)?")
+_FIELD = re.compile(r"\s*+(?:[NEB]?'((?:[^'\\]|\\.|'')*+)'|(?:[^,'()]|\([^()]*+\))*+)\s*+(?:,|$)")
+_MAP_FILE = re.compile(r"(?i)\.(?:ya?ml|json5?|conf|cfg|hcl|tf|tfvars|properties)$|(?:^|/)[^.]+$")
+_MAPS = ("keys", "secrets", "tokens", "passwords", "credentials")
+_MAP = re.compile(
+    rf"(?im)^([ \t]*)[\"']?(?:[\w-]{{0,20}}[_-])?(?:{'|'.join(_MAPS)})[\"']?[ \t]*+[:=]?[ \t]*+\{{?[ \t]*\n"
+)
+_ENTRY = re.compile(
+    r"(?:[ \t]*+(?:#[^\n]*)?\n)*+([ \t]*+)[\"']?[\w.@-]{1,60}[\"']?[ \t]*+(?::|=>?)[ \t]*+"
+    r"[\"']?([^\s\"'#,;]{1,200})[\"']?,?[ \t]*+(?:#[^\n]*)?(?:\n|\Z)"
+)
+# Keyboards have keys too: `copy: ctrl+shift+f10`.
+_CHORD = re.compile(r"(?i)<?(?:ctrl|control|alt|option|shift|cmd|command|meta|super|win|mod|leader|[acms])>?[-+]")
 _MOST_ROWS = 1000
 _LONGEST_ROW = 4000
 
 
-def passwords_in_tables(path: str, text: str) -> Iterator[tuple[int, int]]:
+def secrets_in_tables(path: str, text: str) -> Iterator[tuple[int, int, str]]:
+    """Yields start and end of each secret in a table or a map, and what it looks like."""
+    yield from ((*span, "a password in a table") for span in _in_columns(path, text))
+    yield from ((*span, "a secret in a map") for span in _in_maps(path, text))
+
+
+def _in_columns(path: str, text: str) -> Iterator[tuple[int, int]]:
     """Yields start and end of each password in a table."""
     if _TABLE_FILE.search(path):
         yield from _in_lines(text)
     for words in ("INSERT INTO", "insert into", "Insert Into"):
         yield from _in_statements(text, words)
+
+
+def _in_maps(path: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yields start and end of each secret in a map from names to secrets, one on a line: the map is called `keys`,
+    `tokens`, `passwords` and the like, and its entries are whatever they belong to."""
+    lowered = text.lower() if _MAP_FILE.search(path) else ""
+    if not any(word in lowered for word in _MAPS):
+        return
+    at = 0
+    while (head := _MAP.search(text, at)) is not None:
+        at = head.end()
+        while (entry := _ENTRY.match(text, at)) is not None and len(entry[1]) > len(head[1] or ""):
+            if is_called_secret(entry[2]) and not _CHORD.match(entry[2]):
+                yield entry.span(2)
+            at = entry.end()
 
 
 def _in_lines(text: str) -> Iterator[tuple[int, int]]:
