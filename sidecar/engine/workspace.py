@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from sidecar import shown
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.usage import Usage, counted
 from sidecar.engine.diagnostics.explain import explain_path
@@ -200,7 +201,7 @@ class IndexedWorkspace:
     def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool, start: _Start) -> BuildReport:
         with (
             self._only_job("refresh" if self._index.exists() else "create"),
-            self._jobs.fair_slots.taking(cancelled) as stop,
+            self._jobs.fair_slots.taking(self._jobs.or_cancelled(cancelled)) as stop,
             self._lifting_limit(whole) as ended,
         ):
             builds = self._builds(progress, stop)
@@ -260,7 +261,7 @@ class IndexedWorkspace:
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
         """See `sidecar.model.workspace.Workspace.index_matching`."""
-        stop = self.activity.or_stopped(cancelled)
+        stop = self.activity.or_stopped(self._jobs.or_cancelled(cancelled))
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
         head = self._files.checkout().head
         matched = match_patterns(self._files, self._limit_with(asked), asked, stop)
@@ -300,7 +301,7 @@ class IndexedWorkspace:
             raise IndexNotFound("Run `create_index` first.")
         with (
             self._only_job("rebuild"),
-            self._jobs.fair_slots.taking(cancelled) as stop,
+            self._jobs.fair_slots.taking(self._jobs.or_cancelled(cancelled)) as stop,
             self._lifting_limit(whole),
         ):
             report = make_anew(self._index, self._builds(progress, stop), self._live_update.end)
@@ -308,6 +309,15 @@ class IndexedWorkspace:
 
     def _builds(self, progress: Progress, stop: IsCancelled) -> Build:
         return lambda generation: self._builder.bring_up_to_date(generation, progress, stop)
+
+    @counted
+    def cancel(self, by: str) -> bool:
+        """See `sidecar.model.workspace.Workspace.cancel`."""
+        builds = self.activity.kind or not self._reporter.is_complete()
+        if not (builds and self._jobs.cancel(by)):
+            return False
+        self.stay_cancelled()
+        return True
 
     @counted
     def stay_cancelled(self) -> None:
@@ -476,7 +486,17 @@ class IndexedWorkspace:
         """See `sidecar.model.workspace.Workspace.on_change`."""
         self._listeners.append(listener)
         self._follower.start()
+        self._take_up()
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    @counted
+    def _take_up(self) -> None:
+        """Goes on with a first build that ended early, such as with the last window: somebody is shown the index
+        again."""
+        if self.activity.kind or not self._index.exists() or self._reporter.is_complete():
+            return
+        with suppress(SidecarError):  # the status says it too
+            self._live_update.take_up()
 
     @property
     def resting(self) -> bool:
@@ -548,6 +568,8 @@ class IndexedWorkspace:
             reconcile = False
         except Cancelled:
             goes_on = self._reporter.is_complete()
+            if (by := self._jobs.cancelled_by) is not None:
+                raise Cancelled(f"A person cancelled it in {shown.quoted(by)}.") from None
             raise
         finally:
             self._jobs.end()

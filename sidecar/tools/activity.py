@@ -132,10 +132,11 @@ class QuestionClosed(CamelResult):
 
 
 class FolderStatus(IndexStatus):
-    """`sidecar/status`: the state of one folder's index."""
+    """`sidecar/status`: the state of one folder's index. `elsewhere`: a process that this one cannot stop builds it."""
 
     workspace: str
     uri: str
+    elsewhere: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
