@@ -930,6 +930,7 @@ export interface FolderStatus {
   workspace: string;
   uri: string;
   elsewhere?: boolean;
+  gone?: boolean;
 }
 
 export interface ActivityChanged {

@@ -600,7 +600,7 @@ class IndexedWorkspace:
         # If the settings name another model than the index has, only a rebuild applies that. A model that cannot be
         # loaded is in the warning.
         model = fault.detail if isinstance(fault, IndexCorrupt) else ""
-        return replace(status, unapplied=one_line(setting, model))
+        return replace(status, unapplied=one_line(setting, model), gone=not Path(self._root).is_dir())
 
     def _team_note(self, settings: Settings) -> str:
         """Returns why the team's vectors are not asked for at the moment; empty if they are."""

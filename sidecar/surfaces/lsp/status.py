@@ -117,5 +117,6 @@ class StatusFeed:
         if own is not None:
             answer = replace(answer, problems=own)
         self.say((*answer.problems, answer.unapplied))
-        place = {"workspace": folder, "uri": uri_of(folder), **({"elsewhere": True} if answer.elsewhere else {})}
-        self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer).worded(self._say))})
+        place = {"workspace": folder, "uri": uri_of(folder)}
+        more = {name: True for name in ("elsewhere", "gone") if getattr(answer, name)}
+        self._notify("sidecar/status", {**place, **more, **CODE_SEARCH.shape(index_status(answer).worded(self._say))})
