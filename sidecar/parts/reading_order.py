@@ -56,8 +56,8 @@ def reading_order(
     """Returns the same files, those first that a person most likely asks for.
 
     First come `open_files`, the paths that are open in an editor. All others come by their kind, the most likely first
-    (`Worth`); within a kind come those in `recent` (paths that changed lately, the latest first), then those in a folder
-    of an open file, then those near the root. Files that are alike in all of this keep their order.
+    (`Worth`); within a kind come those in `recent` (paths that changed lately, the latest first), then those beside an
+    open file, then those near the root. Files that are alike in all of this keep their order.
     """
     age = {path: place for place, path in reversed(list(enumerate(recent)))}
     opened = frozenset(open_files)

@@ -443,7 +443,7 @@ def _answer_of(future: asyncio.Future[Answer]) -> Answer:
     return future.result()
 
 
-def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *arguments: Any) -> None:
+def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: Any) -> None:
     try:
         loop.call_soon_threadsafe(call, *arguments)
     except RuntimeError:

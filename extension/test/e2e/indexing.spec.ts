@@ -53,7 +53,7 @@ async function openAnother(window: Window, browser: Browser): Promise<Window> {
 
 /** Waits until so many windows have a sidecar: that of a closed one ends some seconds later. */
 async function windowsAre(window: Window, count: number): Promise<void> {
-  await expect.poll(() => window.editor.processes("lsp --stdio").length, { timeout: LONG_MS }).toBe(count);
+  await expect.poll(() => window.editor.processes("--stdio").length, { timeout: LONG_MS }).toBe(count);
 }
 
 test("the first answers are code: what is open, what is beside it and what has just changed come before the rest", async ({

@@ -24,7 +24,7 @@ test("uninstalling removes the private environment and ends the process that win
   expect(readdirSync(indexes)).toHaveLength(1);
 
   await page.goto("about:blank");
-  await expect.poll(() => editor.processes("lsp --stdio"), { timeout: 120_000 }).toHaveLength(0);
+  await expect.poll(() => editor.processes("--stdio"), { timeout: 120_000 }).toHaveLength(0);
   expect(editor.processes("daemon run")).toEqual([daemon]);
   await editor.command("--uninstall-extension", ID);
   // The editor removes an uninstalled extension when its next window opens.
