@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from sidecar import shown
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.usage import Usage, counted
 from sidecar.engine.diagnostics.explain import explain_path
@@ -41,6 +40,7 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, build_and_swap, make_anew, up_to_date_or_anew
+from sidecar.engine.update.requested import RequestedJobs
 from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import limit_notice, one_line
 from sidecar.engine.update.standing import Standings
@@ -145,6 +145,10 @@ class IndexedWorkspace:
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
         standings = Standings(self._files, self._index, self._live_update, self.activity)
         self._reporter = Reporter(root, directory, self.activity, standings, self._limit.current)
+        complete = self._reporter.is_complete
+        self._requested = RequestedJobs(
+            self._jobs, self._index, self._live_update, self._upgrade, self._builder, complete
+        )
         shown = ShownFiles(self._files)
         self._queries = QueryService(self._index, self._live_update, shown, standings, parts.make_searcher())
 
@@ -200,7 +204,7 @@ class IndexedWorkspace:
 
     def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool, start: _Start) -> BuildReport:
         with (
-            self._only_job("refresh" if self._index.exists() else "create"),
+            self._requested.only("refresh" if self._index.exists() else "create"),
             self._jobs.fair_slots.taking(self._jobs.or_cancelled(cancelled)) as stop,
             self._lifting_limit(whole) as ended,
         ):
@@ -268,7 +272,7 @@ class IndexedWorkspace:
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
         is_new = not self._index.exists()
-        with self._only_job("create" if is_new else "refresh"):
+        with self._requested.only("create" if is_new else "refresh"):
             self._index.take_lease()
             limit = self._limit_with(asked)
             if limit is not None:  # set first, so that no process takes the index for one of the whole workspace
@@ -300,7 +304,7 @@ class IndexedWorkspace:
         if not self._index.exists():
             raise IndexNotFound("Run `create_index` first.")
         with (
-            self._only_job("rebuild"),
+            self._requested.only("rebuild"),
             self._jobs.fair_slots.taking(self._jobs.or_cancelled(cancelled)) as stop,
             self._lifting_limit(whole),
         ):
@@ -313,18 +317,12 @@ class IndexedWorkspace:
     @counted
     def cancel(self, by: str) -> bool:
         """See `sidecar.model.workspace.Workspace.cancel`."""
-        builds = self.activity.kind or not self._reporter.is_complete()
-        if not (builds and self._jobs.cancel(by)):
-            return False
-        self.stay_cancelled()
-        return True
+        return self._requested.cancel(by)
 
     @counted
     def stay_cancelled(self) -> None:
         """See `sidecar.model.workspace.Workspace.stay_cancelled`."""
-        with self._jobs.lock:
-            self._builder.note_cancelled()
-        self.activity.changed()
+        self._requested.stay_cancelled()
 
     @counted
     def reindex_file(self, path: str) -> FileReport:
@@ -341,7 +339,7 @@ class IndexedWorkspace:
         """Deletes the index; memories, documents and edited settings stay. Raises IndexNotFound."""
         if not self._index.exists():
             raise IndexNotFound("There is nothing to delete.")
-        with self._only_job("delete"), self._index.gate:
+        with self._requested.only("delete"), self._index.gate:
             self._index.take_lease()
             self._live_update.end()
             self._memories.close()
@@ -553,32 +551,6 @@ class IndexedWorkspace:
         self._documents.close()
 
     # ------------------------------------------------------------ helpers
-
-    @contextmanager
-    def _only_job(self, kind: str) -> Iterator[None]:
-        """Within the block, this job runs alone. Live update and model upgrade pause for it.
-
-        Raises IndexingInProgress if another requested job is running.
-        """
-        self._jobs.begin(give_way=self._live_update.end)
-        reconcile = goes_on = True
-        try:
-            with self._upgrade.held(), self.activity.running(kind), self._index.announcing(kind):
-                yield
-            reconcile = False
-        except Cancelled:
-            goes_on = self._reporter.is_complete()
-            if (by := self._jobs.cancelled_by) is not None:
-                raise Cancelled(f"A person cancelled it in {shown.quoted(by)}.") from None
-            raise
-        finally:
-            self._jobs.end()
-            if goes_on:
-                self._live_update.start(reconcile=reconcile)
-            else:
-                self._live_update.end()
-            self._live_update.consider_upgrade()
-            self.activity.changed()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         if self._rested is not None and self.resting and self._index.exists() and not problem:

@@ -232,7 +232,7 @@ const HOSTILE: readonly [what: string, name: string][] = [
 // What of a text could not be seen, could reorder it, or could be the beginning of a link, an icon or markup.
 const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\]\(|\$\(|\*\*|<\w|:\/\//u;
 
-test("whatever an agent calls itself is one short quoted string in toast, list, view, hover and log", async ({
+test("whatever an agent calls itself is one short quoted string in toast, list, view and log", async ({
   window,
 }) => {
   await window.openView();
@@ -248,7 +248,7 @@ test("whatever an agent calls itself is one short quoted string in toast, list, 
     const asker = name.trim() === "" ? "" : /Asked by "([^"]*)"\. /.exec(asked)?.[1];
     expect(asker, `${what}: ${asked}`).toBeDefined();
     expect(Array.from(asker ?? "").length, what).toBeLessThanOrEqual(60);
-    expect(asked, what).toMatch(/^Delete the search index of "starlette"\?/);
+    expect(asked, what).toContain('Delete the search index of "starlette"?');
     expect(asked, what).not.toMatch(ACTIVE);
     await expect(message.locator("a")).toHaveText(["Keep", "Delete index"]);
     await expect(message.locator("img, .codicon, b, strong, code")).toHaveCount(0);
