@@ -232,9 +232,7 @@ const HOSTILE: readonly [what: string, name: string][] = [
 // What of a text could not be seen, could reorder it, or could be the beginning of a link, an icon or markup.
 const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\]\(|\$\(|\*\*|<\w|:\/\//u;
 
-test("whatever an agent calls itself is one short quoted string in toast, list, view and log", async ({
-  window,
-}) => {
+test("whatever an agent calls itself is one short quoted string in toast, list, view and log", async ({ window }) => {
   await window.openView();
   const before = window.editor.log().length;
   for (const [what, name] of HOSTILE) {
