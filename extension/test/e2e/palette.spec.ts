@@ -24,10 +24,7 @@ ${METHODS.map((name) => `    def ${name}(scope)\n      scope.${name}_records\n  
 end
 `;
 
-/**
- * Adds a function that only a question with its odd word finds, and returns that word. A word that other answers have too
- * would not tell whose answer is on screen.
- */
+/** Adds a function that only a question with its odd word finds, and returns that word: it tells whose answer is on screen. */
 async function odd(window: Window, word: string): Promise<string> {
   writeFileSync(join(window.editor.folder, `${word}.py`), `def ${word}():\n    return 1\n`);
   await window.searchSays(word, `${word}.py`);
@@ -49,10 +46,9 @@ test("typing on after a pause opens nothing in the editor, however often answers
   await window.goToLine(7);
   await window.search("compress");
   await window.forgetStatusBar();
-  for (const word of words) {
-    await expect(window.list).not.toContainText(word);
-    await window.typesOn(` ${word}`);
-    await window.answeredWith(word);
+  for (const [at, word] of words.entries()) {
+    await window.typesOn([" gzip", " headers", " minimum"][at] ?? "");
+    await window.addsWord(word);
   }
   // A file opened unasked would have been opened before this.
   await window.page.keyboard.press("ArrowDown");
@@ -80,14 +76,13 @@ test("typing on after moving to a row opens no other row", async ({ window }) =>
   await window.openFile("starlette/config.py");
   await window.goToLine(7);
   await window.search("compress");
-  await expect(window.list).not.toContainText(word);
   await window.page.keyboard.press("ArrowDown");
   const { file, line } = await window.placeOf(1);
   await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
   await window.cursorIsAt(line);
   await window.forgetStatusBar();
-  await window.typesOn(` ${word}`);
-  await window.answeredWith(word);
+  await window.typesOn(" headers");
+  await window.addsWord(word);
   await window.page.keyboard.press("ArrowDown");
   await window.page.keyboard.press("ArrowDown");
   const third = await window.placeOf(2);

@@ -256,7 +256,7 @@ test("whatever an agent calls itself is one short quoted string in toast, list, 
       await expect(window.row(0)).toContainText("Keep", { timeout: 4000 });
     }).toPass();
     expect((await window.title.textContent()) ?? "", what).not.toMatch(ACTIVE);
-    expect((await window.list.textContent()) ?? "", what).not.toMatch(ACTIVE);
+    expect((await window.rows.allTextContents()).join(" "), what).not.toMatch(ACTIVE);
     await expect(window.row(1)).toContainText("Delete index");
     await window.choose("Keep");
     expect(await kept, what).toMatchObject({ status: "cancelled" });
