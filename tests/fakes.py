@@ -110,6 +110,7 @@ class FakeWorkspace:
         self._find_snapshot = find_snapshot
         self._indexed: dict[str, str] | None = None
         self._building: tuple[int, int] | None = None
+        self._cancelled_by: str | None = None
         self._generation = 0
         self._listeners: list[Callable[[StatusAnswer], None]] = []
         self.documents = DocumentIndexes(DocumentFile(Path(root) / "documents.sqlite", count_words))
@@ -142,6 +143,13 @@ class FakeWorkspace:
     ) -> BuildReport:
         self._check(may_be_missing=True)
         return self._build(progress, cancelled)
+
+    def cancel(self, by: str) -> bool:
+        if self._building is None:
+            return False
+        self._cancelled_by = by
+        self.stays_cancelled = True
+        return True
 
     def stay_cancelled(self) -> None:
         self.stays_cancelled = True
@@ -328,12 +336,12 @@ class FakeWorkspace:
     def _build(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         before = self._indexed or {}
         wanted = {path: text for path, text in sorted(self.files.items()) if path not in self._excluded}
-        self._building = (0, len(wanted))
+        self._building, self._cancelled_by = (0, len(wanted)), None
         self._tell()
         try:
             for done, path in enumerate(wanted, 1):
                 self._before_work(path)
-                if cancelled():
+                if self._cancelled_by is not None or cancelled():
                     raise Cancelled()
                 self._building = (done, len(wanted))
                 progress(done, len(wanted), so_far("Indexing", done, len(wanted)))

@@ -4,6 +4,7 @@ import type * as vscode from "vscode";
 import { register as registerActivity } from "./activity/register";
 import { register as registerAgents } from "./agents/register";
 import { register as registerChat } from "./chat/register";
+import { lastingChoices } from "./choices";
 import { EditorSidecar } from "./editorSidecar";
 import type { Register } from "./features";
 import { register as registerIndex } from "./index/register";
@@ -47,10 +48,11 @@ export function activate(extension: vscode.ExtensionContext): void {
     (message) => void offerRestart(message, log, () => sidecar.restart()),
   );
   const texts = new VirtualTexts();
+  const choices = lastingChoices(extension, log);
   stop = () => sidecar.dispose();
   for (const register of FEATURES)
-    extension.subscriptions.push(...register({ extension, sidecar, log, programs, questions, texts }));
-  extension.subscriptions.push(texts, log);
+    extension.subscriptions.push(...register({ extension, sidecar, log, programs, questions, texts, choices }));
+  extension.subscriptions.push(texts, ...choices.disposables, log);
   void sidecar.restart();
 }
 

@@ -1,5 +1,7 @@
 // The values that every feature gets when it registers, and the list of features.
 import type * as vscode from "vscode";
+import type { Choices } from "./choices";
+import type { Lasting } from "./lasting";
 import type { Log } from "./log";
 import type { WaitingQuestions } from "./questions/waiting";
 import type { Programs } from "./setup/programs";
@@ -13,6 +15,7 @@ export interface Features {
   readonly programs: Programs;
   readonly questions: WaitingQuestions;
   readonly texts: VirtualTexts;
+  readonly choices: Lasting<Choices>;
 }
 
 export type Register = (context: Features) => vscode.Disposable[];

@@ -827,6 +827,10 @@ export interface OfferedSnapshot {
   reason?: string;
 }
 
+export interface CancelledBuild {
+  cancelled: boolean;
+}
+
 export interface ActivityParams {
   /** Only calls of the client with this name. */
   agent?: string;
@@ -925,6 +929,8 @@ export interface FolderStatus {
   origin?: StatusOrigin;
   workspace: string;
   uri: string;
+  elsewhere?: boolean;
+  gone?: boolean;
 }
 
 export interface ActivityChanged {
@@ -976,6 +982,7 @@ export interface SidecarRequests {
   "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
   "sidecar/findSnapshot": { params: FindSnapshotParams; result: OfferedSnapshot };
   "sidecar/indexHere": { params: NoParams; result: CreateResult };
+  "sidecar/cancelIndexing": { params: NoParams; result: CancelledBuild };
   "sidecar/activity": { params: ActivityParams; result: ActivityResult };
 }
 
@@ -1019,4 +1026,5 @@ export const TOOLS = [
   { name: "search_query", method: "sidecar/searchQuery", readOnly: true, asks: false },
   { name: "find_snapshot", method: "sidecar/findSnapshot", readOnly: true, asks: false },
   { name: "index_here", method: "sidecar/indexHere", readOnly: false, asks: true },
+  { name: "cancel_indexing", method: "sidecar/cancelIndexing", readOnly: false, asks: false },
 ] as const;

@@ -40,6 +40,7 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, build_and_swap, make_anew, up_to_date_or_anew
+from sidecar.engine.update.requested import RequestedJobs
 from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import limit_notice, one_line
 from sidecar.engine.update.standing import Standings
@@ -144,6 +145,10 @@ class IndexedWorkspace:
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
         standings = Standings(self._files, self._index, self._live_update, self.activity)
         self._reporter = Reporter(root, directory, self.activity, standings, self._limit.current)
+        complete = self._reporter.is_complete
+        self._requested = RequestedJobs(
+            self._jobs, self._index, self._live_update, self._upgrade, self._builder, complete
+        )
         shown = ShownFiles(self._files)
         self._queries = QueryService(self._index, self._live_update, shown, standings, parts.make_searcher())
 
@@ -199,8 +204,8 @@ class IndexedWorkspace:
 
     def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool, start: _Start) -> BuildReport:
         with (
-            self._only_job("refresh" if self._index.exists() else "create"),
-            self._jobs.fair_slots.taking(cancelled) as stop,
+            self._requested.only("refresh" if self._index.exists() else "create"),
+            self._jobs.fair_slots.taking(self._jobs.or_cancelled(cancelled)) as stop,
             self._lifting_limit(whole) as ended,
         ):
             builds = self._builds(progress, stop)
@@ -260,14 +265,14 @@ class IndexedWorkspace:
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
         """See `sidecar.model.workspace.Workspace.index_matching`."""
-        stop = self.activity.or_stopped(cancelled)
+        stop = self.activity.or_stopped(self._jobs.or_cancelled(cancelled))
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
         head = self._files.checkout().head
         matched = match_patterns(self._files, self._limit_with(asked), asked, stop)
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
         is_new = not self._index.exists()
-        with self._only_job("create" if is_new else "refresh"):
+        with self._requested.only("create" if is_new else "refresh"):
             self._index.take_lease()
             limit = self._limit_with(asked)
             if limit is not None:  # set first, so that no process takes the index for one of the whole workspace
@@ -299,8 +304,8 @@ class IndexedWorkspace:
         if not self._index.exists():
             raise IndexNotFound("Run `create_index` first.")
         with (
-            self._only_job("rebuild"),
-            self._jobs.fair_slots.taking(cancelled) as stop,
+            self._requested.only("rebuild"),
+            self._jobs.fair_slots.taking(self._jobs.or_cancelled(cancelled)) as stop,
             self._lifting_limit(whole),
         ):
             report = make_anew(self._index, self._builds(progress, stop), self._live_update.end)
@@ -310,11 +315,14 @@ class IndexedWorkspace:
         return lambda generation: self._builder.bring_up_to_date(generation, progress, stop)
 
     @counted
+    def cancel(self, by: str) -> bool:
+        """See `sidecar.model.workspace.Workspace.cancel`."""
+        return self._requested.cancel(by)
+
+    @counted
     def stay_cancelled(self) -> None:
         """See `sidecar.model.workspace.Workspace.stay_cancelled`."""
-        with self._jobs.lock:
-            self._builder.note_cancelled()
-        self.activity.changed()
+        self._requested.stay_cancelled()
 
     @counted
     def reindex_file(self, path: str) -> FileReport:
@@ -331,7 +339,7 @@ class IndexedWorkspace:
         """Deletes the index; memories, documents and edited settings stay. Raises IndexNotFound."""
         if not self._index.exists():
             raise IndexNotFound("There is nothing to delete.")
-        with self._only_job("delete"), self._index.gate:
+        with self._requested.only("delete"), self._index.gate:
             self._index.take_lease()
             self._live_update.end()
             self._memories.close()
@@ -476,7 +484,17 @@ class IndexedWorkspace:
         """See `sidecar.model.workspace.Workspace.on_change`."""
         self._listeners.append(listener)
         self._follower.start()
+        self._take_up()
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    @counted
+    def _take_up(self) -> None:
+        """Goes on with a first build that ended early, such as with the last window: somebody is shown the index
+        again."""
+        if self.activity.kind or not self._index.exists() or self._reporter.is_complete():
+            return
+        with suppress(SidecarError):  # the status says it too
+            self._live_update.take_up()
 
     @property
     def resting(self) -> bool:
@@ -534,30 +552,6 @@ class IndexedWorkspace:
 
     # ------------------------------------------------------------ helpers
 
-    @contextmanager
-    def _only_job(self, kind: str) -> Iterator[None]:
-        """Within the block, this job runs alone. Live update and model upgrade pause for it.
-
-        Raises IndexingInProgress if another requested job is running.
-        """
-        self._jobs.begin(give_way=self._live_update.end)
-        reconcile = goes_on = True
-        try:
-            with self._upgrade.held(), self.activity.running(kind), self._index.announcing(kind):
-                yield
-            reconcile = False
-        except Cancelled:
-            goes_on = self._reporter.is_complete()
-            raise
-        finally:
-            self._jobs.end()
-            if goes_on:
-                self._live_update.start(reconcile=reconcile)
-            else:
-                self._live_update.end()
-            self._live_update.consider_upgrade()
-            self.activity.changed()
-
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         if self._rested is not None and self.resting and self._index.exists() and not problem:
             return replace(self._rested, strategy=self.settings().indexing_strategy)
@@ -578,7 +572,7 @@ class IndexedWorkspace:
         # If the settings name another model than the index has, only a rebuild applies that. A model that cannot be
         # loaded is in the warning.
         model = fault.detail if isinstance(fault, IndexCorrupt) else ""
-        return replace(status, unapplied=one_line(setting, model))
+        return replace(status, unapplied=one_line(setting, model), gone=not Path(self._root).is_dir())
 
     def _team_note(self, settings: Settings) -> str:
         """Returns why the team's vectors are not asked for at the moment; empty if they are."""

@@ -110,6 +110,13 @@ class Workspace(Protocol):
         Raises IndexExists, IndexingInProgress, IndexLocked, Cancelled.
         """
 
+    def cancel(self, by: str) -> bool:
+        """Cancels the job that builds the index, whoever has begun it, for a person at the client of this name, and
+        waits for its end. It then stays cancelled; see `stay_cancelled`.
+
+        Returns False if this process runs no such job.
+        """
+
     def stay_cancelled(self) -> None:
         """Called when a person has cancelled the running job: no search then resumes the work that is left.
 

@@ -56,17 +56,23 @@ def reading_order(
     """Returns the same files, those first that a person most likely asks for.
 
     First come `open_files`, the paths that are open in an editor. All others come by their kind, the most likely first
-    (`Worth`); within a kind come those in `recent` (paths that changed lately, the latest first), then those near the
-    root. Files that are alike in all of this keep their order.
+    (`Worth`); within a kind come those in `recent` (paths that changed lately, the latest first), then those beside an
+    open file, then those near the root. Files that are alike in all of this keep their order.
     """
     age = {path: place for place, path in reversed(list(enumerate(recent)))}
     opened = frozenset(open_files)
+    open_folders = frozenset(map(_folder_of, opened))
 
-    def place(found: FoundFile) -> tuple[bool, Worth, int, int]:
+    def place(found: FoundFile) -> tuple[bool, Worth, int, bool, int]:
         path = found.path
-        return path not in opened, worth_of(found), age.get(path, len(recent)), path.count("/")
+        beside = _folder_of(path) in open_folders
+        return path not in opened, worth_of(found), age.get(path, len(recent)), not beside, path.count("/")
 
     return sorted(files, key=place)
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def lately_changed(files: Iterable[FoundFile]) -> list[str]:

@@ -132,10 +132,15 @@ class QuestionClosed(CamelResult):
 
 
 class FolderStatus(IndexStatus):
-    """`sidecar/status`: the state of one folder's index."""
+    """`sidecar/status`: the state of one folder's index.
+
+    `elsewhere`: another process builds it, which this one cannot stop. `gone`: the folder is not there now.
+    """
 
     workspace: str
     uri: str
+    elsewhere: bool | None = None
+    gone: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

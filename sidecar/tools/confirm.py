@@ -9,7 +9,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from sidecar import shown
@@ -17,7 +17,7 @@ from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progress
 from sidecar.tools.activity import asked_of, outcome_of
 from sidecar.tools.service import Done, Service
-from sidecar.tools.sessions import Answered, Beside, Session, Sessions, shared_progress
+from sidecar.tools.sessions import Answered, Beside, Session, Sessions, Work, shared_progress
 from sidecar.tools.spec import Answer, Question, ToolSpec
 from sidecar.tools.word import PERSON, Caller
 
@@ -152,6 +152,7 @@ class _CallRecord:
         self._entry = 0
         self._stop = threading.Event()
         self._stopped_in = ""
+        self._work: Work | None = None
 
     def stop(self, where: str) -> None:
         """Cancels the call. `where` is the name of the client in which a person cancelled it."""
@@ -171,7 +172,8 @@ class _CallRecord:
             asked = asked_of(arguments)
             self._entry = self._log.begin(self._caller.id, self.agent, self._caller.door, tool.name, workspace, asked)
         try:
-            yield
+            with self._working(tool, workspace) as self._work:
+                yield
         except Cancelled as error:
             if not self._stopped_in:
                 self.end(state="cancelled", message=error.message)
@@ -189,6 +191,16 @@ class _CallRecord:
             # client calls again.
             self.end(state="refused", message="The question went to the caller, who may call again with an answer.")
             raise
+
+    def _working(self, tool: ToolSpec, workspace: str) -> AbstractContextManager[Work | None]:
+        """Only the work of a window outlasts it: whoever has it open next would find the index half made."""
+        if tool.read_only or self._caller.editor is None:
+            return nullcontext()
+        return self._caller.home.working(self._caller, workspace)
+
+    def _asks(self, asking: bool) -> None:
+        if self._work is not None:
+            self._work.asking = asking
 
     def end(self, **facts: object) -> None:
         """Updates the log entry with these fields (`state` is required) and the time the call took."""
@@ -209,7 +221,9 @@ class _CallRecord:
             answered = Answered(brought, self._caller.name)
         else:
             self._log.update(self._entry, state="asking")
+            self._asks(True)
             answered = await self._caller.home.ask(question, workspace, self._caller, ask, beside)
+            self._asks(False)
         somebody = answered.answer in ("accept", "decline", "cancel")
         self._log.update(self._entry, state="running", answered_by=answered.by if somebody else "")
         return answered.answer

@@ -10,6 +10,7 @@ from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools import (
+    cancelling,
     code_index,
     code_lookup,
     code_search,
@@ -90,7 +91,11 @@ def _advice(name: str) -> str:
     return f"Did you mean {nearest[0]}?" if nearest else f"Known toolsets: {', '.join(TOOLSETS)}, all."
 
 
-FOR_EDITORS: tuple[ToolSpec, ...] = (snapshot_offer.FIND_SNAPSHOT, snapshot_offer.INDEX_HERE)
+FOR_EDITORS: tuple[ToolSpec, ...] = (
+    snapshot_offer.FIND_SNAPSHOT,
+    snapshot_offer.INDEX_HERE,
+    cancelling.CANCEL_INDEXING,
+)
 """Requests of editors. They belong to no toolset, and nobody else is offered them."""
 
 DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)

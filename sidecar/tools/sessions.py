@@ -10,7 +10,8 @@ import asyncio
 import itertools
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -78,6 +79,20 @@ class Editor(Protocol):
         """Called, possibly often, when the answer of `Sessions.activity` has changed."""
 
 
+@dataclass(eq=False)
+class Work:
+    """A running call that may change an index. `asking`: it waits for an answer and has changed nothing yet."""
+
+    session: Session
+    workspace: str
+    task: asyncio.Task[Any]
+    asking: bool = False
+
+    def cancel(self) -> None:
+        """Cancels the call; may be called from any thread."""
+        _call_on(self.task.get_loop(), self.task.cancel)
+
+
 @dataclass(frozen=True, slots=True)
 class Introduction:
     """A client's description of itself.
@@ -131,6 +146,7 @@ class Session:
         if introduction != self.introduction:
             self.introduction = introduction
             self.home.changed()
+            self.home.end_unwanted()
 
     def covers(self, workspace: str) -> bool:
         """Whether the workspace is one of the session's folders or lies in one, with symbolic links resolved."""
@@ -165,6 +181,7 @@ class Sessions:
         self._now = now
         self._ids = itertools.count(1)
         self._attached: dict[int, Session] = {}
+        self._works: set[Work] = set()
         self._lock = make_lock(Rank.SESSIONS)
 
     # ------------------------------------------------------------ who is there
@@ -198,6 +215,7 @@ class Sessions:
             there = self._attached.pop(session.id, None)
         if there is not None:
             self.changed()
+            self.end_unwanted()
 
     def attached(self) -> list[Session]:
         """Returns the attached clients, oldest first."""
@@ -230,6 +248,41 @@ class Sessions:
             capacity=self.log.capacity,
             forgotten=self.log.forgotten,
         )
+
+    # ------------------------------------------------------------ work that outlasts its client
+
+    @contextmanager
+    def working(self, session: Session, workspace: str) -> Iterator[Work]:
+        """Within the block, the current task is a call of the session that may change the workspace's index."""
+        task = asyncio.current_task()
+        assert task is not None
+        work = Work(session, workspace, task)
+        with self._lock:
+            self._works.add(work)
+        try:
+            yield work
+        finally:
+            with self._lock:
+                self._works.discard(work)
+
+    def outlasting(self, session: Session) -> set[asyncio.Task[Any]]:
+        """Returns the calls of a client that has left which go on without it, because another client is on their
+        workspace. When the last of those leaves, they are cancelled."""
+        return {work.task for work in self._running() if work.session is session and self._is_wanted(work)}
+
+    def end_unwanted(self) -> None:
+        """Cancels the calls of clients that have left on whose workspace no client is."""
+        attached = self.attached()
+        for work in self._running():
+            if work.session not in attached and not self._is_wanted(work):
+                work.cancel()
+
+    def _running(self) -> list[Work]:
+        with self._lock:
+            return list(self._works)
+
+    def _is_wanted(self, work: Work) -> bool:
+        return not work.asking and any(session.covers(work.workspace) for session in self.attached())
 
     # ------------------------------------------------------------ asking
 
@@ -390,7 +443,7 @@ def _answer_of(future: asyncio.Future[Answer]) -> Answer:
     return future.result()
 
 
-def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *arguments: Any) -> None:
+def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: Any) -> None:
     try:
         loop.call_soon_threadsafe(call, *arguments)
     except RuntimeError:

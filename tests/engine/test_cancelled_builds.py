@@ -15,7 +15,7 @@ from sidecar.model.answers import Coverage, SearchRequest, StatusAnswer
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.tools.status_result import index_status
 from tests.engine.projects import FILES, Project, find
-from tests.patience import first_that
+from tests.patience import PATIENCE_S, first_that
 
 MANY = 600
 """More files than are in the pipeline when the first batch is written."""
@@ -125,3 +125,92 @@ def test_only_an_index_that_was_never_complete_is_unfinished(large: Project) -> 
     waits = Coverage(MANY, (("not-read-yet", 1),), complete=True)
     waiting = replace(workspace.status(), status="incomplete", holds=waits)
     assert index_status(waiting).unfinished is None
+
+
+def left_half_made(project: Project) -> IndexedWorkspace:
+    """Returns a workspace whose first build ended after its first batch, because the client that asked for it left."""
+    workspace = project.open()
+    stop = threading.Event()
+    with pytest.raises(Cancelled):
+        workspace.create(lambda done, total, message: stop.set() if done else None, stop.is_set)
+    assert workspace.status().status == "incomplete"
+    return workspace
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
+def test_a_build_that_ended_with_its_client_goes_on_when_somebody_is_shown_the_index(
+    large: Project, strategy: str
+) -> None:
+    large.flags["indexingStrategy"] = strategy
+    workspace = left_half_made(large)
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(announced.put)
+    assert first_that(lambda status: status.status == "ready", announced).files == MANY
+
+
+def test_it_goes_on_in_a_later_process_too(large: Project) -> None:
+    left_half_made(large)
+    large.close()
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
+    large.open().on_change(announced.put)
+    assert first_that(lambda status: status.status == "ready", announced).files == MANY
+
+
+def test_what_a_person_has_cancelled_does_not_go_on_when_somebody_is_shown_the_index(large: Project) -> None:
+    workspace = large.open()
+    done = cancel_a_creation(workspace)
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(announced.put)
+    large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
+    workspace.reindex_file("src/heron.py")
+    assert (workspace.status().status, workspace.status().files) == ("incomplete", done + 1)
+
+
+def test_a_person_at_another_client_cancels_a_build_and_whoever_asked_for_it_is_told_who(large: Project) -> None:
+    workspace, reached, ended = large.open(), threading.Event(), threading.Event()
+    said: list[str] = []
+
+    def build() -> None:
+        with pytest.raises(Cancelled) as caught:
+            workspace.create(lambda done, total, message: reached.set() if done else None, never_cancelled)
+        said.append(caught.value.message)
+        ended.set()
+
+    threading.Thread(target=build).start()
+    assert reached.wait(PATIENCE_S)
+    assert workspace.cancel("Second window")
+    assert ended.wait(PATIENCE_S)
+    assert 'A person cancelled it in "Second window".' in said[0]
+    assert SAID in said_by_search(workspace)
+    assert not workspace.cancel("Second window")
+    workspace.create(no_progress, never_cancelled)
+    assert workspace.status().status == "ready"
+
+
+def test_a_build_that_nobody_asks_for_is_cancelled_too(large: Project) -> None:
+    reading, go_on = threading.Event(), threading.Event()
+    workspace = left_half_made(large)
+    done = workspace.status().files
+    large.close()
+
+    def hold(path: str) -> None:
+        if path.startswith("zmore/"):
+            reading.set()
+            assert go_on.wait(PATIENCE_S)
+
+    large.before_reading = hold
+    later = large.open()
+    later.on_change(lambda status: None)
+    assert reading.wait(PATIENCE_S)
+    cancelling = threading.Thread(target=later.cancel, args=("Window",))
+    cancelling.start()
+    go_on.set()
+    cancelling.join(PATIENCE_S)
+    assert SAID in said_by_search(later)
+    assert done <= later.status().files < MANY
+
+
+def test_a_pass_over_a_complete_index_is_not_cancelled(large: Project) -> None:
+    workspace = large.open()
+    workspace.create(no_progress, never_cancelled)
+    assert not workspace.cancel("Window")

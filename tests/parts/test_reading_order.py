@@ -66,6 +66,15 @@ def test_what_has_changed_lately_comes_first_among_files_of_its_kind(paths: list
         assert of_kind[: len(lately)] == lately
 
 
+def test_code_beside_an_open_file_comes_before_other_code_and_after_what_has_changed_lately() -> None:
+    far = "kernel/src/net/"
+    ordered = order(
+        "main.py", f"{far}tcp.c", "lib/x.py", f"{far}README.md", f"{far}udp.c",
+        open_files=(f"{far}udp.c",), recent=("lib/x.py",),
+    )  # fmt: skip
+    assert ordered == [f"{far}udp.c", "lib/x.py", f"{far}tcp.c", "main.py", f"{far}README.md"]
+
+
 @given(_WORKSPACES)
 def test_files_near_the_root_come_first_among_files_of_their_kind(paths: list[str]) -> None:
     ordered = order(*paths)

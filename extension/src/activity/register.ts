@@ -10,7 +10,7 @@ const VIEW = "sidecar.activity";
 const MOST = 200;
 const EVERYTHING = "sidecar.activityEverything";
 
-export function register({ sidecar, extension, log, questions }: Features): vscode.Disposable[] {
+export function register({ sidecar, choices, log, questions }: Features): vscode.Disposable[] {
   const tree = new ActivityTree(questions);
   const view = vscode.window.createTreeView<Node>(VIEW, { treeDataProvider: tree, showCollapseAll: true });
   const feed = new Feed(
@@ -19,16 +19,20 @@ export function register({ sidecar, extension, log, questions }: Features): vsco
     (error) => log.debug(`activity: ${visible(asFailure(error).message)}`),
   );
   const refresh = () => (view.visible && sidecar.state === "running" ? void feed.changed() : undefined);
-  const showEverything = (everything: boolean) => {
-    tree.everything = everything;
-    void extension.workspaceState.update(EVERYTHING, everything);
-    void vscode.commands.executeCommand("setContext", EVERYTHING, everything);
+  const showChosen = () => {
+    tree.everything = choices.file.value.agents.everything === true;
+    void vscode.commands.executeCommand("setContext", EVERYTHING, tree.everything);
     tree.refresh();
   };
-  showEverything(extension.workspaceState.get(EVERYTHING, false));
+  const showEverything = (everything: boolean) => {
+    choices.file.change((present) => ({ ...present, agents: { everything } }));
+    showChosen();
+  };
+  showChosen();
   return [
     view,
     view.onDidChangeVisibility(refresh),
+    choices.onChange(showChosen),
     sidecar.onDidChangeState(refresh),
     vscode.workspace.onDidChangeWorkspaceFolders(() => tree.refresh()),
     sidecar.on("sidecar/activityChanged", refresh),

@@ -1,4 +1,4 @@
-// The indexing jobs that were started in this window, where they can be cancelled.
+// The indexing jobs that were begun in this window.
 import * as vscode from "vscode";
 
 const BUILDING = "sidecar.building";
@@ -30,19 +30,14 @@ export class Builds implements vscode.Disposable {
     }
   }
 
-  /** Cancels the job of a folder; without a folder, all jobs of this window. */
-  cancel(folder?: string): void {
-    for (const [of, source] of this.running) if (folder === undefined || folder === of) source.cancel();
-  }
-
-  /** Cancels the one of a folder and waits until it has ended. */
-  async end(folder: string): Promise<void> {
-    this.cancel(folder);
+  /** Cancels the one of a folder and waits until its call has ended. */
+  async cancel(folder: string): Promise<void> {
+    this.running.get(folder)?.cancel();
     await this.ends.get(folder)?.catch(() => undefined);
   }
 
+  /** Cancels nothing: a job goes on without this window where another client is on its folder. */
   dispose(): void {
-    this.cancel();
     this.changes.dispose();
   }
 

@@ -11,7 +11,8 @@ import { tell } from "../tell";
 import { duration } from "../time";
 import type { Builds } from "./builds";
 import { explained } from "./explanation";
-import { type FileInFolder, fileFor, folderFor, nameOf } from "./folders";
+import { type FileInFolder, fileFor, folderFor, nameOf, openFolders } from "./folders";
+import { canCancel } from "./offers";
 
 export function registerCommands(features: Features, builds: Builds): vscode.Disposable[] {
   const { sidecar } = features;
@@ -21,9 +22,7 @@ export function registerCommands(features: Features, builds: Builds): vscode.Dis
     command("sidecar.createIndex", (given) => build(sidecar, builds, "create", given)),
     command("sidecar.indexHere", (given) => indexHere(sidecar, builds, given)),
     command("sidecar.reindexProject", (given) => build(sidecar, builds, "reindex", given)),
-    vscode.commands.registerCommand("sidecar.cancelIndexing", (given?: unknown) =>
-      builds.cancel(typeof given === "string" ? given : undefined),
-    ),
+    command("sidecar.cancelIndexing", (given) => cancelIndexing(sidecar, builds, given)),
     command("sidecar.deleteIndex", (given) => remove(sidecar, given)),
     command("sidecar.reindexFile", (given) => reindexFile(sidecar, given)),
     command("sidecar.explainPath", (given, path) => explain(sidecar, given, path)),
@@ -49,12 +48,27 @@ async function complain(failure: Failure): Promise<void> {
   if (command !== undefined && chosen === command.title) await vscode.commands.executeCommand(command.id);
 }
 
+/** Of the given folder, otherwise of every open one that is being indexed. */
+async function cancelIndexing(sidecar: Sidecar, builds: Builds, given: unknown): Promise<void> {
+  for (const folder of openFolders()) {
+    const uri = folder.uri.toString();
+    const isMeant = typeof given === "string" ? given === uri : canCancel(sidecar.statuses.get(uri), builds.has(uri));
+    if (isMeant) await cancelIn(sidecar, builds, uri);
+  }
+}
+
+/** Whoever has begun it. */
+async function cancelIn(sidecar: Sidecar, builds: Builds, uri: string): Promise<void> {
+  if (builds.has(uri)) await builds.cancel(uri);
+  else await sidecar.call("sidecar/cancelIndexing", { workspace: uri });
+}
+
 /** In place of what starts from a snapshot here, if something does. */
 async function indexHere(sidecar: Sidecar, builds: Builds, given: unknown): Promise<void> {
   const folder = await folderFor(given);
   if (folder === undefined) return;
   const uri = folder.uri.toString();
-  await builds.end(uri);
+  if (canCancel(sidecar.statuses.get(uri), builds.has(uri))) await cancelIn(sidecar, builds, uri);
   await untilIdle(sidecar, uri);
   await build(sidecar, builds, "here", uri);
 }

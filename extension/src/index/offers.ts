@@ -1,4 +1,5 @@
 // What the status bar item offers in its tooltip, by the state it shows.
+import type { FolderStatus } from "../protocol.gen";
 import type { Condition } from "./state";
 
 export interface Offer {
@@ -19,6 +20,7 @@ const BY_CONDITION: Readonly<Record<Condition, readonly Offer[]>> = {
   broken: RESTART,
   starting: [LOG],
   missing: [{ id: "sidecar.createIndex", title: "Create Index" }],
+  gone: [STATUS],
   indexing: [STATUS],
   partial: INDEXED,
   unfinished: [{ id: "sidecar.createIndex", title: "Continue Indexing" }, STATUS],
@@ -30,15 +32,20 @@ const BY_CONDITION: Readonly<Record<Condition, readonly Offer[]>> = {
 };
 
 /**
- * Nothing can be started in a folder that is not trusted, so only trusting it helps there. `building`: somebody has begun
- * to index it in this window. `snapshot`: a new index would start from a snapshot, or starts from it now.
+ * Nothing can be started in a folder that is not trusted, so only trusting it helps there. `stoppable`: see `canCancel`.
+ * `snapshot`: a new index would start from a snapshot, or starts from it now.
  */
 export function offersFor(
   condition: Condition,
   trusted: boolean,
-  building: boolean,
+  stoppable: boolean,
   snapshot = false,
 ): readonly Offer[] {
   if (!trusted) return [{ id: "workbench.trust.manage", title: "Manage Workspace Trust" }];
-  return [...BY_CONDITION[condition], ...(building ? [CANCEL] : []), ...(snapshot ? [HERE] : [])];
+  return [...BY_CONDITION[condition], ...(stoppable ? [CANCEL] : []), ...(snapshot ? [HERE] : [])];
+}
+
+/** Whether a person can cancel the indexing of a folder here. `begun`: in this window, which the state may not show yet. */
+export function canCancel(status: Partial<FolderStatus> | undefined, begun: boolean): boolean {
+  return begun || (status?.status === "indexing" && status.elsewhere !== true);
 }

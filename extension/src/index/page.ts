@@ -1,7 +1,7 @@
 // The index status as a page: what is in the index, what is not, and why. HTML and nothing else.
 import { counted, grouped } from "../counts";
 import { type Html, html } from "../html";
-import type { IndexStatus, Withheld } from "../protocol.gen";
+import type { FolderStatus, IndexStatus, Withheld } from "../protocol.gen";
 import { visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
@@ -27,9 +27,9 @@ export interface Subject {
   problem: string | undefined;
   /** Whether the editor may start programs for the folder. */
   trusted: boolean;
-  status: Partial<IndexStatus> | undefined;
-  /** Indexing was started in this window. */
-  building: boolean;
+  status: Partial<FolderStatus> | undefined;
+  /** Somebody can cancel the indexing here. */
+  stoppable: boolean;
   /** A new index would start from a snapshot, or starts from it now. */
   snapshot: boolean;
 }
@@ -39,6 +39,7 @@ const WORDS: Readonly<Record<Condition, string>> = {
   starting: "starting",
   broken: "not running",
   missing: "not indexed",
+  gone: "not found",
   indexing: "indexing",
   partial: "partial",
   unfinished: "partial",
@@ -53,6 +54,7 @@ const TONES: Readonly<Record<Condition, string>> = {
   starting: "quiet",
   broken: "bad",
   missing: "quiet",
+  gone: "warn",
   indexing: "busy",
   partial: "warn",
   unfinished: "warn",
@@ -92,6 +94,7 @@ function actions(condition: Condition, subject: Subject): Html[] {
   if (condition === "missing") return actionsOfNew(subject);
   if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
   const config = action("openConfig", "Open Config", uri, "");
+  if (condition === "gone") return [config];
   if (condition === "indexing") return [...actionsWhileIndexing(subject), config];
   const first =
     condition === "unfinished"
@@ -105,8 +108,8 @@ function actionsOfNew({ uri, snapshot }: Subject): Html[] {
   return [create, ...indexHere(uri, snapshot)];
 }
 
-function actionsWhileIndexing({ uri, building, snapshot }: Subject): Html[] {
-  return [...(building ? [action("cancelIndexing", "Cancel", uri, "primary")] : []), ...indexHere(uri, snapshot)];
+function actionsWhileIndexing({ uri, stoppable, snapshot }: Subject): Html[] {
+  return [...(stoppable ? [action("cancelIndexing", "Cancel", uri, "primary")] : []), ...indexHere(uri, snapshot)];
 }
 
 function indexHere(uri: string, snapshot: boolean): Html[] {

@@ -5,6 +5,7 @@ import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
 import { nameOf } from "./folders";
 import { documentOf } from "./frame";
+import { canCancel } from "./offers";
 import { contentOf } from "./page";
 import type { Snapshots } from "./snapshots";
 
@@ -103,7 +104,8 @@ class StatusPanel implements vscode.Disposable {
   private async refresh(folder: vscode.WorkspaceFolder): Promise<void> {
     try {
       const status = await this.sidecar.call("sidecar/getIndexStatus", { workspace: folder.uri.toString() });
-      this.put(contentOf(this.subject(folder, status), Date.now()).text);
+      const { elsewhere = false, gone = false } = this.sidecar.statuses.get(folder.uri.toString()) ?? {};
+      this.put(contentOf(this.subject(folder, { ...status, elsewhere, gone }), Date.now()).text);
     } catch {
       this.render(); // which says what is wrong with the sidecar
     }
@@ -137,8 +139,8 @@ class StatusPanel implements vscode.Disposable {
     const { isTrusted: trusted } = vscode.workspace;
     const uri = folder.uri.toString();
     const problem = this.sidecar.problem ?? this.snapshots.says(uri, Date.now());
-    const [building, snapshot] = [this.builds.has(uri), this.snapshots.has(uri)];
-    return { folder: nameOf(folder), uri, state, problem, trusted, status, building, snapshot };
+    const [stoppable, snapshot] = [canCancel(status, this.builds.has(uri)), this.snapshots.has(uri)];
+    return { folder: nameOf(folder), uri, state, problem, trusted, status, stoppable, snapshot };
   }
 
   private put(content: string): void {

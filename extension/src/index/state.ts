@@ -1,6 +1,6 @@
 // What the status bar shows of an index: a short text and an icon; everything else is in the tooltip.
 import { counted, grouped } from "../counts";
-import type { IndexStatus, StatusOrigin, StatusUpgrade } from "../protocol.gen";
+import type { FolderStatus, StatusOrigin, StatusUpgrade } from "../protocol.gen";
 import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
@@ -15,6 +15,7 @@ export type Condition =
   | "starting"
   | "broken"
   | "missing"
+  | "gone"
   | "indexing"
   | "partial"
   | "unfinished"
@@ -37,7 +38,7 @@ export interface Shown {
   tooltip: string;
 }
 
-type Facts = Partial<IndexStatus>;
+type Facts = Partial<FolderStatus>;
 
 export function conditionOf(state: State, status: Facts | undefined): Condition {
   if (state !== "running") return { failed: "broken", stopped: "off", starting: "starting" }[state] as Condition;
@@ -46,6 +47,7 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 
 function conditionOfIndex(facts: Facts): Condition {
   const { status, coverage = 1 } = facts;
+  if (facts.gone) return "gone";
   if (facts.wordsOnly) return "wordsOnly";
   if (facts.unfinished) return "unfinished";
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
@@ -69,6 +71,8 @@ interface Look {
   severity: Shown["severity"];
   /** What it means and what helps. */
   says: string;
+  /** Nothing that the sidecar says of the index adds to that. */
+  alone?: true;
 }
 
 const LOOKS: Readonly<Record<Condition, Look>> = {
@@ -80,6 +84,13 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     text: () => "Not indexed",
     severity: "none",
     says: "This folder has no index yet. Making one takes seconds to minutes, on this machine.",
+  },
+  gone: {
+    icon: "warning",
+    text: () => "Folder not found",
+    severity: "warning",
+    says: "The folder is not there now, so searches answer from what was last seen of it.",
+    alone: true,
   },
   indexing: { icon: "sync~spin", text: indexingText, severity: "none", says: "Searches already find what is indexed." },
   partial: {
@@ -136,9 +147,8 @@ export function shown(
   const look = LOOKS[condition];
   const facts = status ?? {};
   const text = look.text(facts);
-  const says = [look.says, problem, facts.notice, facts.warning].flatMap((part = "") =>
-    part === "" ? [] : [visible(part)],
-  );
+  const more = look.alone ? [] : [problem, facts.notice, facts.warning];
+  const says = [look.says, ...more].flatMap((part = "") => (part === "" ? [] : [visible(part)]));
   return {
     condition,
     text: `$(${look.icon}) ${text}`,

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import type { Builds } from "./builds";
 import { nameOf, onScreen, openFolders } from "./folders";
-import { offersFor } from "./offers";
+import { canCancel, offersFor } from "./offers";
 import type { Snapshots } from "./snapshots";
 import { type Shown, shown } from "./state";
 
@@ -50,7 +50,7 @@ export class StatusItem implements vscode.Disposable {
     const name = folder === undefined || openFolders().length < 2 ? undefined : nameOf(folder);
     const view = shown(sidecar.state, status, this.more(uri), Date.now(), name);
     // Setting the same tooltip again would close it for somebody who is reading it.
-    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri), this.snapshots.has(uri)]);
+    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isStoppable(uri), this.snapshots.has(uri)]);
     if (now === this.last) return;
     this.last = now;
     void vscode.commands.executeCommand("setContext", "sidecar.condition", view.condition);
@@ -70,8 +70,8 @@ export class StatusItem implements vscode.Disposable {
     return problem ?? this.snapshots.says(uri, Date.now());
   }
 
-  private isBuilding(uri: string | undefined): boolean {
-    return uri !== undefined && this.builds.has(uri);
+  private isStoppable(uri: string | undefined): boolean {
+    return uri !== undefined && canCancel(this.sidecar.statuses.get(uri), this.builds.has(uri));
   }
 
   private command({ condition }: Shown, uri: string | undefined): vscode.Command {
@@ -83,7 +83,7 @@ export class StatusItem implements vscode.Disposable {
   private tooltip({ tooltip, condition }: Shown, uri: string | undefined): vscode.MarkdownString {
     const given = encodeURIComponent(JSON.stringify([uri]));
     const link = (command: string, title: string) => `[${title}](command:${command}?${given})`;
-    const offers = offersFor(condition, vscode.workspace.isTrusted, this.isBuilding(uri), this.snapshots.has(uri));
+    const offers = offersFor(condition, vscode.workspace.isTrusted, this.isStoppable(uri), this.snapshots.has(uri));
     const links = offers.map(({ id, title }) => link(id, title)).join(" · ");
     const markdown = new vscode.MarkdownString(links === "" ? tooltip : `${tooltip}\n\n${links}`);
     markdown.isTrusted = { enabledCommands: offers.map(({ id }) => id) };

@@ -10,7 +10,6 @@ import { nameOf, openFolders } from "./folders";
 import { hasOne, offerText, whyVoid } from "./snapshotText";
 import type { Snapshots } from "./snapshots";
 
-const ASKED = "sidecar.offeredIndex";
 const NEVER = "Never for This Folder";
 const HERE = "sidecar.indexHere";
 const SHOW = "Show Index Status";
@@ -40,14 +39,14 @@ export class Welcome implements vscode.Disposable {
   /** Decided by a folder's first state: an index that disappears later has been deleted on purpose. */
   private async heard({ status, workspace, uri: spelled }: FolderStatus): Promise<void> {
     const uri = vscode.Uri.parse(spelled).toString();
-    const { workspaceState } = this.features.extension;
-    const never = () => workspaceState.get<string[]>(ASKED, []);
+    const { file } = this.features.choices;
     const first = !this.known.has(uri);
     this.known.add(uri);
-    if (status !== "not_found" || !first || never().includes(uri) || (await isEmpty(uri))) return;
+    if (status !== "not_found" || !first || file.value.never.includes(uri) || (await isEmpty(uri))) return;
     const folder = openFolders().find((one) => one.uri.toString() === uri);
     const name = folder === undefined ? baseName(workspace) : nameOf(folder);
-    if ((await this.offer(uri, name)) === NEVER) await workspaceState.update(ASKED, [...never(), uri]);
+    if ((await this.offer(uri, name)) === NEVER)
+      file.change(({ never, ...rest }) => ({ ...rest, never: [...never.filter((one) => one !== uri), uri] }));
   }
 
   /** Returns what was chosen. */

@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Features } from "../features";
-import { SEARCHES } from "../search/lasting";
+import { LASTING } from "../lasting";
 import { environmentFor } from "../server/program";
 import { said, type Sentence } from "../shown";
 import { failed, tell } from "../tell";
@@ -45,7 +45,7 @@ export async function removeEverything({ extension, sidecar, programs, log }: Fe
 
 async function removeAll(storage: string, data: string): Promise<void> {
   await removeData(data);
-  await rm(join(storage, SEARCHES), { recursive: true, force: true });
+  await rm(join(storage, LASTING), { recursive: true, force: true });
 }
 
 function whatGoes(storage: string, data: string): Sentence[] {

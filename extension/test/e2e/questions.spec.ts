@@ -208,6 +208,78 @@ test("a name that forges a headline or a link is one quoted line wherever it is 
   await agent.stop();
 });
 
+/** Each tries to be something else than a name: an answer, a sentence of ours, markup, a link, a command, an order. */
+const HOSTILE: readonly [what: string, name: string][] = [
+  ["an order", "Press Delete index to go on.\r\n\r\nSidecar: everything is in order"],
+  ["the answer", "Delete index"],
+  ["the end of our sentence", 'robot". It has been deleted already. Asked by "Sidecar'],
+  [
+    "markup",
+    "**Sidecar** <b>robot</b> <img src=x onerror=alert(1)> `x` | ~~y~~ # z $(zap) $(sync~spin) ![p](http://a.b/c.png)",
+  ],
+  [
+    "links",
+    "[Keep](command:sidecar.deleteIndex) [x](command:workbench.action.quit?%5B%5D) http://a.b/c vscode://x.y/z",
+  ],
+  ["an order of reading", "robot \u202egnp.exe\u202c \u2066x\u2069 \u200b\u200f\ufeff\u{e0041}\u0301\u0301\u0301"],
+  [
+    "orders to a terminal",
+    "\u0000\u0007\u001b[31mred\u001b[0m\u001b]8;;http://a.b\u0007x\u001b]8;;\u0007\t\u0085\u2028",
+  ],
+  ["a page of text", `${"robot ".repeat(1700)}Press Delete index`],
+  ["nothing", "  \n\t  "],
+];
+// What of a text could not be seen, could reorder it, or could be the beginning of a link, an icon or markup.
+const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\]\(|\$\(|\*\*|<\w|:\/\//u;
+
+test("whatever an agent calls itself is one short quoted string in toast, list, view and log", async ({ window }) => {
+  await window.openView();
+  const before = window.editor.log().length;
+  for (const [what, name] of HOSTILE) {
+    const agent = await Agent.start(window.editor, name);
+    await agent.call("search_code", { query: name.slice(0, 900) });
+    const kept = agent.call("delete_index");
+    const question = window.question(/Delete the search index of/);
+    await expect(question.first(), what).toBeVisible();
+    const message = question.first().locator(".notification-list-item-message");
+    const asked = (await message.textContent()) ?? "";
+    const asker = name.trim() === "" ? "" : /Asked by "([^"]*)"\. /.exec(asked)?.[1];
+    expect(asker, `${what}: ${asked}`).toBeDefined();
+    expect(Array.from(asker ?? "").length, what).toBeLessThanOrEqual(60);
+    expect(asked, what).toContain('Delete the search index of "starlette"?');
+    expect(asked, what).not.toMatch(ACTIVE);
+    await expect(message.locator("a")).toHaveText(["Keep", "Delete index"]);
+    await expect(message.locator("img, .codicon, b, strong, code")).toHaveCount(0);
+    await expect(async () => {
+      await window.page.keyboard.press("Control+K");
+      await window.page.keyboard.press("A");
+      await expect(window.row(0)).toContainText("Keep", { timeout: 4000 });
+    }).toPass();
+    expect((await window.title.textContent()) ?? "", what).not.toMatch(ACTIVE);
+    expect((await window.rows.allTextContents()).join(" "), what).not.toMatch(ACTIVE);
+    await expect(window.row(1)).toContainText("Delete index");
+    await window.choose("Keep");
+    expect(await kept, what).toMatchObject({ status: "cancelled" });
+    await isGone(window);
+    const rows = await window.items.evaluateAll((all) =>
+      all.flatMap((row) => [row.getAttribute("aria-label") ?? "", row.textContent ?? ""]),
+    );
+    expect(rows.length, what).toBeGreaterThan(1);
+    // The editor's own parts of a row are icons in a font of their own, which have no text.
+    for (const text of rows) expect(text.replaceAll("$\u200b(", ""), what).not.toMatch(ACTIVE);
+    await agent.stop();
+  }
+  const lines = window.editor
+    .log()
+    .slice(before)
+    .split("\n")
+    .filter((line) => line !== "");
+  for (const line of lines) {
+    expect(line).toMatch(/^\d{4}-\d\d-\d\d /);
+    expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  }
+});
+
 test("one's own Delete and Reindex are asked in one's own words, with Keep first", async ({ window }) => {
   for (const [command, asks] of [
     ["Sidecar: Delete Index", 'Delete the search index of "starlette"?'],

@@ -1,12 +1,13 @@
 // What remains after the editor uninstalls the extension: it runs the packaged extension's script and asks nobody.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SIDECAR } from "./places";
 import { expect, startEditor, test, Window } from "./test";
 
 const ID = "sidecar-search.sidecar";
 
 // This test has an editor of its own, because the keys that tidy a shared one belong to the extension too.
-test("uninstalling removes the private environment and ends its process, and keeps the indexes", async ({
+test("uninstalling removes the private environment and ends the process that windows and agents share, and keeps the indexes", async ({
   browser,
 }) => {
   const editor = await startEditor();
@@ -15,19 +16,22 @@ test("uninstalling removes the private environment and ends its process, and kee
   await window.open();
   const { root } = editor;
   const environment = join(root, "data/User/globalStorage", ID, "environments/one");
-  const ended = join(root, "ended");
   mkdirSync(join(environment, "bin"), { recursive: true });
-  writeFileSync(join(environment, "bin/sidecar"), `#!/bin/sh\necho "$@" >'${ended}'\n`, { mode: 0o755 });
+  writeFileSync(join(environment, "bin/sidecar"), `#!/bin/sh\nexec '${SIDECAR}' "$@"\n`, { mode: 0o755 });
+  await expect.poll(() => editor.processes("daemon run")).toHaveLength(1);
+  const [daemon] = editor.processes("daemon run");
   const indexes = join(root, "home/indexes");
   expect(readdirSync(indexes)).toHaveLength(1);
 
   await page.goto("about:blank");
+  await expect.poll(() => editor.processes("--stdio"), { timeout: 120_000 }).toHaveLength(0);
+  expect(editor.processes("daemon run")).toEqual([daemon]);
   await editor.command("--uninstall-extension", ID);
   // The editor removes an uninstalled extension when its next window opens.
   await editor.restart();
   await page.goto(editor.url);
   await expect.poll(() => existsSync(environment), { timeout: 120_000 }).toBe(false);
-  expect(existsSync(ended)).toBe(true);
+  await expect.poll(() => editor.processes("sidecar"), { timeout: 120_000 }).toHaveLength(0);
   expect(readdirSync(indexes)).toHaveLength(1);
   await page.close();
   await editor.stop();

@@ -34,6 +34,8 @@ export class Window {
   readonly notices: Locator;
   /** The rows of the side bar's views. */
   readonly items: Locator;
+  /** The first file of the results that were kept last in this test. */
+  private kept: string | undefined;
 
   constructor(
     readonly page: Page,
@@ -149,6 +151,18 @@ export class Window {
     await expect(this.input).toHaveValue(before + text);
   }
 
+  /**
+   * Adds a word to the open list's input at once, and waits for its answer, whose rows have it. While a word is typed key by
+   * key, its beginnings may be answered too, and find the same.
+   */
+  async addsWord(word: string): Promise<void> {
+    const before = await this.input.inputValue();
+    await expect(this.list).not.toContainText(word);
+    await this.page.keyboard.insertText(` ${word}`);
+    await expect(this.input).toHaveValue(`${before} ${word}`);
+    await this.answeredWith(word);
+  }
+
   /** Opens the menu of a row and chooses an entry with Enter, because the menu ignores the mouse for its first 100 ms. */
   async chooseFromMenuOf(row: Locator, title: string | RegExp): Promise<void> {
     await row.click({ button: "right", timeout: TRY_MS });
@@ -201,13 +215,16 @@ export class Window {
       .evaluate((lines) => lines.style.top);
   }
 
-  /** Searches, and keeps the results in the results view. */
+  /** Searches, and keeps the results in the results view. Of two answers in one test, the first files have to differ. */
   async keep(query: string): Promise<void> {
     await this.search(query);
     await this.page.keyboard.press("Alt+K");
-    // The view takes the focus once it is filled, which must not happen during the next step.
+    // The view takes the focus once it is filled, which must not happen during the next step. Until then it may show what
+    // it held before, with its first file selected.
     const file = this.items.and(this.page.getByLabel(/, \d+ results?$/)).first();
+    if (this.kept !== undefined) await expect(file).not.toHaveAttribute("aria-label", this.kept);
     await expect(file).toHaveAttribute("aria-selected", "true");
+    this.kept = (await file.getAttribute("aria-label")) ?? undefined;
     // The row of a file appears before those of its hits.
     await expect(this.items.nth(1)).toHaveAttribute("aria-label", /, score \d/);
     await expect(this.input).toBeHidden();
@@ -425,6 +442,7 @@ export class Window {
     // A toast below the mouse would stay for ever.
     await this.page.mouse.move(0, 0);
     await this.forgetStatusBar();
+    this.kept = undefined;
   }
 
   private async ask(query: string, title = "Sidecar: Search Code", heard: () => Promise<void>): Promise<void> {

@@ -162,6 +162,7 @@ class Reporter:
             progress_done=done,
             progress_total=expected,
             progress_says=says,
+            elsewhere=standing.builds and standing.job.elsewhere,
             status=self._state(standing, bool(meta.get("complete")), embedded == total, fault),
             words_only=isinstance(fault, ModelLoadFailed),
             pending_files=answer.pending_files + standing.awaiting,

@@ -24,6 +24,7 @@ class Jobs:
         self.activity = activity
         self.fair_slots = fair_slots
         self.lock = make_lock(Rank.JOB)
+        self._cancelled_by: str | None = None
 
     def begin(self, give_way: Callable[[], None]) -> None:
         """Takes `lock` for a requested job; `end` releases it.
@@ -35,10 +36,27 @@ class Jobs:
             if self.activity.kind:
                 raise IndexingInProgress("`get_index_status` shows its progress. Wait for its end, or cancel it.")
             give_way()
+        self._cancelled_by = None
 
     def end(self) -> None:
         """Releases `lock`."""
         self.lock.release()
+
+    def cancel(self, by: str) -> bool:
+        """Cancels the running job for a person at the client of this name. Returns False if none is running."""
+        if not self.lock.locked():
+            return False
+        self._cancelled_by = by
+        return True
+
+    @property
+    def cancelled_by(self) -> str | None:
+        """The name of the client in which a person has cancelled the running job; None if nobody has."""
+        return self._cancelled_by if self.lock.locked() else None
+
+    def or_cancelled(self, cancelled: IsCancelled) -> IsCancelled:
+        """Returns a callback that is True if `cancelled()` is, or if a person has cancelled the running job."""
+        return lambda: self.cancelled_by is not None or cancelled()
 
     @contextmanager
     def in_background(self, cancelled: IsCancelled) -> Iterator[IsCancelled | None]:
@@ -49,7 +67,8 @@ class Jobs:
             yield None
             return
         try:
-            with self.fair_slots.taking(cancelled) as stop:
+            self._cancelled_by = None
+            with self.fair_slots.taking(self.or_cancelled(cancelled)) as stop:
                 yield stop
         finally:
             self.lock.release()

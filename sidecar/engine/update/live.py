@@ -175,6 +175,16 @@ class LiveUpdate:
             if reconcile and not self._large_and_unwatched:
                 applier.add(rescan=[EVERYTHING], now=applier.strategy != "lazy")
 
+    def take_up(self) -> None:
+        """Goes on with a pass over the workspace that ended early, with every strategy and without a search. Raises
+        IndexNotFound or IndexCorrupt."""
+        self.readable()
+        if self._paused:
+            self.start(reconcile=True)
+        applier = self._applier
+        if applier is not None and not self._large_and_unwatched:
+            applier.add(now=True)
+
     def _make_applier(self) -> ChangeApplier:
         settings = self._files.settings()
         strategy, self._applied = settings.indexing_strategy, _about_files(settings)

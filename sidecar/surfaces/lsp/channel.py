@@ -101,6 +101,7 @@ class Channel:
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._counting = make_lock(Rank.CHANNEL)
         self._unread = 0
+        self._closed = False
         self._reader = threading.Thread(target=self._read, name="sidecar-lsp-read", daemon=True)
         self._writer = threading.Thread(target=self._write, name="sidecar-lsp-write", daemon=True)
 
@@ -116,6 +117,8 @@ class Channel:
         session ends.
         """
         with self._counting:
+            if self._closed:
+                return
             fits = self._unread < MOST_UNREAD
             self._unread += len(frame) if fits else 0
         if fits:
@@ -125,6 +128,8 @@ class Channel:
 
     def close(self, timeout_s: float) -> None:
         """Sends what is queued, as far as the client reads it within `timeout_s`, then closes the stream."""
+        with self._counting:
+            self._closed = True
         self._outgoing.put(None)
         self._writer.join(timeout_s)
         if not self._writer.is_alive():

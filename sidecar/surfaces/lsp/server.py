@@ -103,6 +103,7 @@ class SidecarServer(JsonRPCServer):
         self._capabilities: dict[str, Any] = {}
         self._settings: Mapping[str, object] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing: asyncio.Task[None] | None = None
         self._left: Callable[[], None] = _nothing
         self.client_pid: int | None = None
         self.known_client = asyncio.Event()
@@ -188,20 +189,31 @@ class SidecarServer(JsonRPCServer):
         return {"taken": self._editor.answer(params.get("question"), params.get("chosen"))}
 
     async def wind_down(self) -> None:
-        """Ends everything that this client has started, and prevents new work. It may be called more than once."""
+        """Ends what this client has started, and prevents new work. It may be called more than once.
+
+        A build goes on while another client is on its workspace; the service is then closed after it.
+        """
         self.protocol.shut_down = True
         self._editor.leave()
-        if self.calls.session is not None:
-            self.calls.session.detach()
-        running = [*self.protocol.running(), *self._tasks]
+        session = self.calls.session
+        if session is not None:
+            session.detach()
+        lasting = session.home.outlasting(session) if session is not None else set()
+        running = {*self.protocol.running(), *self._tasks} - lasting
         for task in running:
             task.cancel()
         if running:
             await asyncio.wait(running, timeout=CLOSE_WAIT_S)
         self.status.close()
         await self.buffers.close(CLOSE_WAIT_S)
-        if self._closes_service:
+        if self._closes_service and lasting:
+            self._closing = asyncio.get_running_loop().create_task(self._close_after(lasting))
+        elif self._closes_service:
             await self._shared.close()
+
+    async def _close_after(self, lasting: set[asyncio.Task[Any]]) -> None:
+        await asyncio.wait(lasting)
+        await self._shared.close()
 
     def leave(self) -> None:
         """Handles `exit`."""

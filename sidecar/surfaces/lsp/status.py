@@ -118,4 +118,5 @@ class StatusFeed:
             answer = replace(answer, problems=own)
         self.say((*answer.problems, answer.unapplied))
         place = {"workspace": folder, "uri": uri_of(folder)}
-        self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer).worded(self._say))})
+        more = {name: True for name in ("elsewhere", "gone") if getattr(answer, name)}
+        self._notify("sidecar/status", {**place, **more, **CODE_SEARCH.shape(index_status(answer).worded(self._say))})

@@ -10,7 +10,7 @@ const subject: Subject = {
   uri: "file:///home/x/api",
   state: "running",
   problem: undefined,
-  building: false,
+  stoppable: false,
   snapshot: false,
   trusted: true,
   status: {
@@ -97,7 +97,7 @@ test("in a folder that is not trusted only trusting it is offered", () => {
 test("progress is shown in the unit that the sidecar names, and a download can be left for indexing here", () => {
   const says = "Downloading the snapshot: 1.2 of 17.4 MB";
   const status = { status: "indexing", progress: { done: 1_200_000, total: 17_400_000, says, percent: 6 } } as const;
-  const page = contentOf({ ...subject, status, building: true, snapshot: true }, NOW).text;
+  const page = contentOf({ ...subject, status, stoppable: true, snapshot: true }, NOW).text;
   expect(page).toContain(`${says}, 6 %`);
   expect(page).not.toContain("files");
   expect(page).toContain("command:sidecar.indexHere?");

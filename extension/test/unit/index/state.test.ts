@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { offersFor } from "../../../src/index/offers";
+import { canCancel, offersFor } from "../../../src/index/offers";
 import { counted, grouped } from "../../../src/counts";
 import { conditionOf, shown, sizeText } from "../../../src/index/state";
 import type { IndexStatus } from "../../../src/protocol.gen";
@@ -105,9 +105,23 @@ test("numbers, sizes and times are for people", () => {
   expect([0, 0.5, 3, 25, 72].map(hours)).toEqual(["just now", "30 min ago", "3 h ago", "yesterday", "3 days ago"]);
 });
 
-test("what somebody has begun to index in this window can be cancelled there", () => {
-  expect(offersFor("indexing", true, true).map(({ title }) => title)).toContain("Cancel");
-  expect(offersFor("indexing", true, false).map(({ title }) => title)).not.toContain("Cancel");
+test("what this process indexes can be cancelled in every window, and what another one does in none", () => {
+  const titles = (status: Parameters<typeof canCancel>[0], begun = false) =>
+    offersFor("indexing", true, canCancel(status, begun)).map(({ title }) => title);
+  expect(titles({ status: "indexing" })).toContain("Cancel");
+  expect(titles({ status: "indexing", elsewhere: true })).not.toContain("Cancel");
+  expect(titles({ status: "not_found" }, true)).toContain("Cancel");
+  expect(titles({ status: "ready" })).not.toContain("Cancel");
+});
+
+test("of a folder that is not there one sentence is said", () => {
+  const error = "Changes could not be indexed (Workspace folder not found.); sidecar will try again.";
+  const facts = { ...READY, gone: true, behind: true, pendingFiles: 31, notice: "31 changed paths.", warning: error };
+  const view = shown("running", facts, "It would start from a snapshot.", NOW);
+  expect([view.condition, view.text, view.severity]).toEqual(["gone", "$(warning) Folder not found", "warning"]);
+  expect(view.says).toBe("The folder is not there now, so searches answer from what was last seen of it.");
+  expect(view.tooltip).toMatch(/^\*\*Sidecar\*\*\n\nThe folder is not there now, so [^|.]+\.\n\n\|/);
+  expect(offersFor("gone", true, false).map(({ id }) => id)).toEqual(["sidecar.showIndexStatus"]);
 });
 
 test("files that have not been read count as missing, and so do chunks without a vector", () => {
