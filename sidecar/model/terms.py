@@ -13,8 +13,6 @@ Vectors: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int64]
 
 Collection: TypeAlias = Literal["code", "docs"]
-GONE = -1
-"""Stands for the collection of a file that no longer exists, where collections are numbers."""
 Mode: TypeAlias = Literal["hybrid", "vector", "fts"]
 Strategy: TypeAlias = Literal["realtime", "lazy", "git"]
 

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from sidecar.engine.index import arrays
-from sidecar.engine.index.arrays import Kept, compacted
+from sidecar.engine.index.arrays import Kept
 from sidecar.engine.index.snapshot import Snapshot, Snapshots
 from sidecar.engine.search.rank import index_columns
-from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, aligned, columns_of
-from sidecar.model.terms import GONE
+from sidecar.engine.search.rank.index_columns import ChunkNorms, IndexColumns, RowTable, aligned, columns_of
 from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
 from tests.examples import examples
 
@@ -49,67 +46,28 @@ def change(index: SmallIndex, chance: random.Random, present: set[str]) -> None:
             index.manifest.set_vectors([(m.chunk_id, 7) for m in missing], [(m.file_id, 8) for m in missing])
 
 
-class Present:
-    """The rows of a snapshot that exist: those of files that are gone are left out."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        alive = snapshot.file_collection != GONE
-        self.files, self.chunks = alive, alive[snapshot.chunk_file]
-
-    def columns(self, columns: IndexColumns) -> dict[str, object]:
-        """Returns the columns as they are without the rows of files that are gone."""
-        groups = self.files[columns.group_file]
-        of_files, of_chunks, of_groups = map(_numbers, (self.files, self.chunks, groups))
-        ids = np.arange(-2, 500, dtype=np.int64)
-        return {
-            "chunks": of_chunks[columns.chunks.rows(ids)],
-            "files": of_files[columns.files.rows(ids)],
-            "holders": of_files[columns.holders.rows(ids)],
-            "chunk_norms": columns.chunk_norms[columns.in_collection],
-            "group_start": of_chunks[columns.group_start[groups]],
-            "group_length": columns.group_length[groups],
-            "group_file": of_files[columns.group_file[groups]],
-            "group_of": of_groups[columns.group_of[self.files]],
-            **{name: getattr(columns, name)[self.chunks] for name in ("in_collection", "chunk_ids")},
-            **{name: getattr(columns, name)[self.files] for name in OF_FILES},
-            **{name: getattr(columns, name) for name in ("collection", "chunk_count", "file_count", "terms")},
-        }
-
-
-OF_FILES = ("files_in", "file_norms", "field_norms", "body_lengths", "file_ids", "least_norms")
-
-
-def _numbers(there: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Returns the number of each row among those that are there, and -1 for the others and for the row -1."""
-    return np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
-
-
 def assert_same(snapshot: Snapshot, fresh: Snapshot) -> None:
-    """Compares what exists: files that are gone may have rows in either."""
-    plain, other = compacted(snapshot), compacted(fresh)
     for name in PLAIN:
-        left, right = getattr(plain, name), getattr(other, name)
+        left, right = getattr(snapshot, name), getattr(fresh, name)
         assert type(left) is type(right)
         assert getattr(left, "dtype", None) == getattr(right, "dtype", None)
         assert np.array_equal(left, right), name
-    assert [plain.kinds[k] for k in plain.chunk_kind] == [other.kinds[k] for k in other.chunk_kind]
-    assert snapshot.present_paths() == other.paths
-    ids = np.arange(-2, 500)
-    assert np.array_equal(snapshot.chunk_rows(ids) >= 0, np.isin(ids, other.chunk_ids))
-    assert np.array_equal(snapshot.file_rows(ids) >= 0, np.isin(ids, other.file_ids))
+    assert [snapshot.kinds[k] for k in snapshot.chunk_kind] == [fresh.kinds[k] for k in fresh.chunk_kind]
+    ids = np.arange(-2, 500, dtype=np.int64)
     for collection in (0, 1):
-        ours, others = (Present(one).columns(columns_of(one, collection)) for one in (snapshot, fresh))
-        assert ours.keys() >= {field.name for field in fields(IndexColumns)}
-        for name, value in ours.items():
-            assert np.array_equal(value, others[name]), name  # type: ignore[arg-type]
+        left_columns, right_columns = columns_of(snapshot, collection), columns_of(fresh, collection)
+        for field in fields(IndexColumns):
+            ours, others = getattr(left_columns, field.name), getattr(right_columns, field.name)
+            if isinstance(ours, RowTable):
+                ours, others = ours.rows(ids), others.rows(ids)
+            if isinstance(ours, ChunkNorms):
+                ours, others = ours[left_columns.in_collection], others[right_columns.in_collection]
+            assert np.array_equal(ours, others), field.name
+        assert np.array_equal(left_columns.least_norms, right_columns.least_norms)
 
 
-@pytest.mark.parametrize("few_gone", [0, 3, 1000])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_snapshot_from_the_former_one_equals_one_from_nothing(
-    tmp_path: Path, seed: int, few_gone: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrays, "_FEW_GONE", few_gone)  # how soon the rows of files that are gone are left out
+@pytest.mark.parametrize("seed", range(6))
+def test_a_snapshot_from_the_former_one_equals_one_from_nothing(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     present: set[str] = set()
     with small_index(tmp_path, {}) as index:
@@ -157,16 +115,13 @@ def test_an_older_snapshot_has_columns_of_its_own_after_its_newest_file_was_save
 
 
 @pytest.mark.parametrize("files", [20, 400])
-@pytest.mark.parametrize("folder", ["a", "b"])
-def test_new_and_changed_files_cost_no_copy_of_the_arrays_however_many_files_there_are(
-    tmp_path: Path, files: int, folder: str
-) -> None:
+def test_new_files_cost_no_copy_of_the_arrays_however_many_files_there_are(tmp_path: Path, files: int) -> None:
     chance = random.Random(files)
     with small_index(tmp_path, {f"a/{number}.py": text_of(chance) + "x = 1\n" for number in range(files)}) as index:
         with index.snapshot() as before:
             copied = before.rooms.copied
         for number in range(5):
-            index.put({f"{folder}/{number}.py": text_of(chance) + "x = 1\n"})
+            index.put({f"b/{number}.py": text_of(chance) + "x = 1\n"})
             with index.snapshot() as snapshot:
                 assert snapshot.rooms.copied == copied
         assert np.shares_memory(snapshot.chunk_ids, before.chunk_ids)
@@ -291,7 +246,8 @@ def test_rows_are_found_by_scattered_ids_in_any_order() -> None:
 def test_rows_that_stay_are_copied_alike_whether_few_or_many_are_gone(size: int, share: float, seed: int) -> None:
     chance = np.random.default_rng(seed)
     mask, values = chance.random(size) >= share, chance.integers(0, 99, size)
-    assert np.array_equal(Kept(mask).of(values), values[mask])
+    added = np.array([100, 101])
+    assert np.array_equal(Kept(mask).followed_by("any", values, added), np.concatenate([values[mask], added]))
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -55,7 +55,7 @@ def _walker(files: WorkspaceFiles, generation: Generation | None) -> Walker:
         walker.walk(never_cancelled)
     else:
         with generation.snapshots.open() as snapshot:
-            is_indexed = frozenset(snapshot.present_paths()).__contains__
+            is_indexed = frozenset(snapshot.paths).__contains__
             walker.leave_out_from(read_first_beyond(snapshot.connection), is_indexed)
             walker.keep(is_indexed)
     return walker

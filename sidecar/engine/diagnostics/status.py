@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from sidecar.engine.index.generation import Generation, is_bare, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
@@ -19,7 +21,7 @@ from sidecar.engine.update.standing import Standings
 from sidecar.errors import IndexCorrupt, ModelLoadFailed, SidecarError
 from sidecar.model.answers import CollectionCounts, Origin, StatusAnswer, UpgradeProgress
 from sidecar.model.files import COULD_NOT_BE, Rule, SkippedPath
-from sidecar.model.terms import GONE, Embedder
+from sidecar.model.terms import Embedder
 from sidecar.parts.coverage import why_no_files
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit
@@ -142,12 +144,12 @@ class Reporter:
         meta = read_meta(self._directory.manifest(generation.number))
         with generation.snapshots.open() as snapshot:
             # A chunk's vector is final only if its file's path has one too.
-            final = (snapshot.file_vector != 0) & (snapshot.file_collection != GONE)
-            embedded = int(((snapshot.chunk_vector != 0) & final[snapshot.chunk_file]).sum())
-            files, chunks = snapshot.counts()
+            embedded = int(((snapshot.chunk_vector != 0) & (snapshot.file_vector[snapshot.chunk_file] != 0)).sum())
+            files = np.bincount(snapshot.file_collection, minlength=2)
+            chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
             standing = self._standings.now(generation, snapshot)
             nothing = _why_nothing(snapshot.connection, standing)
-            languages = Counter(snapshot.languages[row] for row in snapshot.present_files().tolist())
+            languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
             masked = read_masked(snapshot.connection)

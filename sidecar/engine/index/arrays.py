@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.concurrency.room import Rooms
-from sidecar.model.terms import GONE, Ids
+from sidecar.model.terms import Ids
 
 Int32s = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -31,9 +31,6 @@ class _Column:
 @dataclass(kw_only=True, eq=False)
 class Arrays:
     """The arrays of one revision, with files and chunks in ascending order of their ids.
-
-    A file that is gone keeps its row, and so do its chunks, until they are many (`_is_crowded`): its collection is
-    `GONE`. So a saved file moves no rows, and the arrays are continued where they are.
 
     `chunk_file` is the row of a chunk's file, `chunk_kind` an index into `kinds`. A vector id of 0 means that the text
     has no vector yet. Arrays with a `_Column` are loaded generically: a new one needs a line here, and a line in
@@ -66,9 +63,6 @@ def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
 
 
 _MOST_STRETCHES = 100
-_FEW_GONE = 64
-_SHARE_GONE = 16
-"""At most a sixteenth of the rows, and any 64, may be those of files that are gone."""
 _DENSE = 8
 """Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
 _ASKED = 500
@@ -85,39 +79,25 @@ def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | N
     memo = known.memo.successor() if known is not None else Memo()
     if known is None or known.revision > revision:
         known = _nothing()
-    files = _load_files(connection, known)
-    chunks = _load_chunks(connection, known, files["file_ids"])
-    arrays = Arrays(revision=revision, memo=memo, rooms=known.rooms, **files, **chunks)
-    return compacted(arrays) if _is_crowded(arrays) else arrays
+    alive, files = _load_files(connection, known)
+    chunks = _load_chunks(connection, known, alive, files["file_ids"])
+    # Rooms of arrays that have lost rows would only keep those arrays in memory.
+    rooms = known.rooms if alive.all() else Rooms()
+    return Arrays(revision=revision, memo=memo, rooms=rooms, **files, **chunks)
 
 
-def compacted(arrays: Arrays) -> Arrays:
-    """Returns the arrays without the rows of files that are gone; the same arrays if they have none."""
-    alive = arrays.file_collection != GONE
-    if alive.all():
-        return arrays
-    kept, still = Kept(alive[arrays.chunk_file]), alive.tolist()
-    rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
-    fewer: dict[str, Any] = {name: getattr(arrays, name)[alive] for name in _FILE_COLUMNS}
-    fewer |= {name: kept.of(getattr(arrays, name)) for name in (*_CHUNK_COLUMNS, "chunk_kind")}
-    return replace(
-        arrays,
-        paths=list(compress(arrays.paths, still)),
-        languages=list(compress(arrays.languages, still)),
-        chunk_file=kept.of(rows[arrays.chunk_file]),
-        # Rooms of arrays that have lost rows would only keep those arrays in memory.
-        rooms=Rooms(),
-        **fewer,
-    )
+class Everything:
+    """The rows of arrays that all stay, so that most arrays are lengthened where they are. Those in `changing` are
+    copied."""
 
+    def __init__(self, rooms: Rooms, changing: Collection[str]) -> None:
+        self._rooms = rooms
+        self._changing = changing
 
-def _is_crowded(arrays: Arrays) -> bool:
-    """Whether files that are gone have so many rows that every search would notice."""
-    gone = np.flatnonzero(arrays.file_collection == GONE)
-    # The chunks of a file are consecutive, and files have theirs in the order of their own ids.
-    begin, end = (np.searchsorted(arrays.chunk_file, gone, side=side) for side in ("left", "right"))
-    few = max(_FEW_GONE, len(arrays.chunk_ids) // _SHARE_GONE), max(_FEW_GONE, len(arrays.file_ids) // _SHARE_GONE)
-    return int((end - begin).sum()) > few[0] or len(gone) > few[1]
+    def followed_by(self, name: str, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
+        """Returns the values, followed by the added ones."""
+        rooms = self._rooms
+        return (rooms.copied_anew if name in self._changing else rooms.followed_by)(name, values, added)
 
 
 class Kept:
@@ -135,9 +115,11 @@ class Kept:
             ends = [*gone[[0, *(breaks + 1).tolist()]].tolist(), len(mask)] if len(gone) else [len(mask)]
             self._stretches = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
 
-    def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Returns the values of the rows that stay."""
-        return values[self._mask] if self._mask is not None else np.concatenate([values[s] for s in self._stretches])
+    def followed_by(self, _name: str, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
+        """Returns the values of the rows that stay, followed by the added ones."""
+        if self._mask is not None:
+            return np.concatenate([values[self._mask], added])
+        return np.concatenate([*(values[some] for some in self._stretches), added])
 
 
 def _nothing() -> Arrays:
@@ -153,22 +135,26 @@ def _nothing() -> Arrays:
     )
 
 
-def _load_files(connection: sqlite3.Connection, known: Arrays) -> dict[str, Any]:
-    """Returns the file columns of this revision by name."""
+def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
+    """Returns which of the known files still exist, and the file columns of this revision by name."""
     last = int(known.file_ids[-1]) if len(known.file_ids) else 0
     names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
     new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
+    alive = _alive_files(connection, known, [row[0] for row in new])
+    still = None if alive.all() else alive.tolist()
     loaded: dict[str, Any] = {
-        "paths": [*known.paths, *(row[0] for row in new)],
-        "languages": [*known.languages, *(row[1] for row in new)],
+        "paths": [*(known.paths if still is None else compress(known.paths, still)), *(row[0] for row in new)],
+        "languages": [
+            *(known.languages if still is None else compress(known.languages, still)),
+            *(row[1] for row in new),
+        ],
     }
     for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
-        # Copied, because some are changed below, and former revisions see the same arrays.
-        loaded[name] = np.concatenate([getattr(known, name), ints(new, number).astype(column.dtype)])
-    before = slice(0, len(known.file_ids))
-    loaded["file_collection"][before][~_alive_files(connection, known, [row[0] for row in new])] = GONE
+        added = ints(new, number).astype(column.dtype)
+        loaded[name] = np.concatenate([getattr(known, name)[alive], added])
+    before = slice(0, len(loaded["file_ids"]) - len(new))
     _refresh(connection, "SELECT id, path_vector FROM files", loaded["file_ids"][before], loaded["file_vector"][before])
-    return loaded
+    return alive, loaded
 
 
 def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
@@ -177,12 +163,11 @@ def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Seque
     The number of rows shows whether any is gone. A changed file gets a new id, so a known path among the new ones is
     gone, and usually no other file is. If one is, all ids are read.
     """
-    alive = np.asarray(known.file_collection != GONE)
     (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
-    if count == int(alive.sum()) + len(new_paths):
-        return alive
+    if count == len(known.paths) + len(new_paths):
+        return np.ones(len(known.paths), bool)
     replaced = set(new_paths)
-    alive &= ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
+    alive = ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
     if int(alive.sum()) == count - len(new_paths):
         return alive
     last = int(known.file_ids[-1])
@@ -190,24 +175,26 @@ def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Seque
     return rows_of(ids, known.file_ids) >= 0
 
 
-def _load_chunks(connection: sqlite3.Connection, known: Arrays, file_ids: Ids) -> dict[str, Any]:
+def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, file_ids: Ids) -> dict[str, Any]:
     last = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
     new, new_files, kind_names = _new_chunks(connection, last)
     kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
     codes = {kind: number for number, kind in enumerate(kinds)}
-    rooms = known.rooms
+    all_stay = bool(alive.all())
+    # Missing vector ids are filled in below, and former revisions see the same arrays.
+    changing = frozenset[str]() if known.chunk_vector.all() else frozenset(["chunk_vector"])
+    keep = Everything(known.rooms, changing) if all_stay else Kept(alive[known.chunk_file])
+    held = known.chunk_file if all_stay else (np.cumsum(alive, dtype=np.int32) - np.int32(1))[known.chunk_file]
     added_kinds = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
     loaded: dict[str, Any] = {
-        "chunk_file": rooms.followed_by("chunk_file", known.chunk_file, rows_of(file_ids, new_files)),
-        "chunk_kind": rooms.followed_by("chunk_kind", known.chunk_kind, added_kinds),
+        "chunk_file": keep.followed_by("chunk_file", held, rows_of(file_ids, new_files)),
+        "chunk_kind": keep.followed_by("chunk_kind", known.chunk_kind, added_kinds),
         "kinds": kinds,
     }
     for number, (name, column) in enumerate(_CHUNK_COLUMNS.items()):
-        # Missing vector ids are filled in below, and former revisions see the same arrays.
-        changes = name == "chunk_vector" and not known.chunk_vector.all()
-        follow = rooms.copied_anew if changes else rooms.followed_by
-        loaded[name] = follow(name, getattr(known, name), new[:, number].astype(column.dtype))
-    before = slice(0, len(known.chunk_ids))
+        added = new[:, number].astype(column.dtype)
+        loaded[name] = keep.followed_by(name, getattr(known, name), added)
+    before = slice(0, len(loaded["chunk_ids"]) - len(new))
     _refresh(
         connection, "SELECT id, vector_id FROM chunks", loaded["chunk_ids"][before], loaded["chunk_vector"][before]
     )

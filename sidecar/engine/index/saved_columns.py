@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.array_file import ArrayFile, read_arrays, write_arrays
-from sidecar.engine.index.arrays import Arrays, array_names, compacted
+from sidecar.engine.index.arrays import Arrays, array_names
 
 SAVED_FROM = 20_000
 """With fewer chunks, reading the manifest takes a twentieth of a second."""
@@ -66,7 +66,6 @@ def _wanted(identity: Identity) -> dict[str, object]:
 
 
 def _content_of(arrays: Arrays, identity: Identity) -> ArrayFile:
-    arrays = compacted(arrays)
     languages, codes = _numbered(arrays.languages)
     facts = {
         "identity": _wanted(identity),

@@ -27,7 +27,7 @@ from sidecar.engine.ingest.embedding_text import has_body
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.errors import IndexCorrupt
 from sidecar.locks import Rank, make_lock
-from sidecar.model.terms import GONE, Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
 from sidecar.small_files import open_new
@@ -62,11 +62,6 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Present:
-    files: Int32s
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _PendingSlots:
     slots: Ids
 
@@ -89,32 +84,11 @@ class Snapshot(Arrays):
 
     def chunk_rows(self, ids: Ids) -> Int32s:
         """Returns the rows of these chunk ids, shape [n]; -1 for chunks that no longer exist."""
-        rows = rows_of(self.chunk_ids, ids)
-        rows[rows >= 0] = np.where(self._gone(self.chunk_file[rows[rows >= 0]]), -1, rows[rows >= 0])
-        return rows
+        return rows_of(self.chunk_ids, ids)
 
     def file_rows(self, ids: Ids) -> Int32s:
         """Returns the rows of these file ids, shape [n]; -1 for files that no longer exist."""
-        rows = rows_of(self.file_ids, ids)
-        rows[rows >= 0] = np.where(self._gone(rows[rows >= 0]), -1, rows[rows >= 0])
-        return rows
-
-    def _gone(self, files: Int32s) -> Flags:
-        return np.asarray(self.file_collection[files] == GONE)
-
-    def present_files(self) -> Int32s:
-        """Returns the rows of the files that exist in this commit, ascending."""
-        return self.memo.get(_Present, lambda: _Present(_rows_where(self.file_collection != GONE))).files
-
-    def present_paths(self) -> list[str]:
-        """Returns the paths of the files that exist in this commit, in the order of their rows."""
-        rows = self.present_files()
-        return self.paths if len(rows) == len(self.paths) else [self.paths[row] for row in rows.tolist()]
-
-    def counts(self) -> tuple[Ids, Ids]:
-        """Returns the numbers of files and of chunks that exist, by collection: shape [2] each."""
-        files, of_chunks = self.file_collection[self.present_files()], self.file_collection[self.chunk_file]
-        return np.bincount(files, minlength=2), np.bincount(of_chunks[of_chunks != GONE], minlength=2)
+        return rows_of(self.file_ids, ids)
 
     def stored_chunks(self, rows: Sequence[int] | Int32s) -> list[StoredChunk]:
         """Returns text, kind and names of the chunks in these rows, in the same order.
@@ -149,7 +123,7 @@ class Snapshot(Arrays):
         known = self.memo.get(_Embedded, _Embedded).by_collection
         if collection not in known:
             there = (self.file_collection == collection)[self.chunk_file] & (self.chunk_vector > 0)
-            rows = _rows_where(there)
+            rows = np.flatnonzero(there).astype(np.int32)
             ids = self.chunk_ids[rows]
             rows.flags.writeable = ids.flags.writeable = False
             known.setdefault(collection, (rows, ids))
@@ -189,7 +163,7 @@ class Snapshot(Arrays):
             return cache.compare(self._ids_of(rows), vector, load, rough=rough)
 
         # A chunk's vector is final only when its file's path has one too; until then it is not cached.
-        if ((self.file_vector > 0) | (self.file_collection == GONE)).all():
+        if (self.file_vector > 0).all():
             return compared(self.vector_cache, rows)
         whole = self.file_vector[self.chunk_file[rows]] > 0
         cosines, found = np.zeros(len(rows), np.float32), np.zeros(len(rows), bool)
@@ -203,8 +177,7 @@ class Snapshot(Arrays):
     def save_vectors(self, dimension: int, check: Callable[[], None]) -> None:
         """Saves the vectors of a large index in the form in which the next opening reads them. See `VectorCache.save`;
         for `check` see `cosines`."""
-        final = (self.file_vector > 0) & (self.file_collection != GONE)
-        rows = _rows_where((self.chunk_vector > 0) & final[self.chunk_file])
+        rows = np.flatnonzero((self.chunk_vector > 0) & (self.file_vector > 0)[self.chunk_file]).astype(np.int32)
 
         def load(positions: Ids) -> tuple[Vectors, Flags]:
             check()
@@ -372,10 +345,6 @@ def _without_vectors(arrays: Arrays) -> Arrays:
         chunk_vector=np.zeros_like(arrays.chunk_vector),
         memo=Memo(),
     )
-
-
-def _rows_where(flags: Flags) -> Int32s:
-    return np.flatnonzero(flags).astype(np.int32)
 
 
 def _blocks(items: list[int], size: int) -> Iterator[list[int]]:

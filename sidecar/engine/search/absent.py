@@ -37,7 +37,7 @@ def why_not_indexed(snapshot: SearchedSnapshot, path: str) -> str:
     left_out = _what_leaves_out(snapshot, path)
     if left_out:
         return left_out
-    near = _near_path(snapshot.present_paths(), path)
+    near = _near_path(snapshot.paths, path)
     if near:
         return f"{shown.place(path)} is not in the index. Did you mean {shown.place(near)}?"
     return f"{shown.place(path)} is not in the index; `explain_path` says why."

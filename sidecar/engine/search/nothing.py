@@ -25,7 +25,7 @@ from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model.answers import SearchRequest
 from sidecar.model.files import KINDS, Rule
-from sidecar.model.terms import GONE, Collection
+from sidecar.model.terms import Collection
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.languages import LANGUAGES, language_of
 from sidecar.parts.manifest import COLLECTIONS, read_skips
@@ -53,14 +53,14 @@ def why_no_hits(snapshot: SearchedSnapshot, request: SearchRequest, total: int) 
 
 def why_no_paths(snapshot: SearchedSnapshot, pattern: str) -> str:
     """Returns the reason why no indexed path matches a glob."""
-    if not len(snapshot.present_files()):
+    if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
-    return why_no_match(snapshot, [pattern], snapshot.present_paths(), "")
+    return why_no_match(snapshot, [pattern], snapshot.paths, "")
 
 
 def why_no_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], found: Iterable[str]) -> str:
     """Returns the reason why no definition was found. `found` has the kinds of all definitions with this name."""
-    if not len(snapshot.present_files()):
+    if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
     unknown = _unknown_kind([kind for kind in kinds if kind not in KINDS], ())
     if unknown:
@@ -74,7 +74,7 @@ def why_no_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], 
 def why_nothing_close(snapshot: SearchedSnapshot, closest: float | None, threshold: float) -> str:
     """Returns the reason why no chunk is close enough to a question. `closest` is the best similarity, 0-1; None if no
     vector was compared."""
-    if not (snapshot.file_collection[snapshot.chunk_file] != GONE).any():
+    if not len(snapshot.chunk_ids):
         return why_nothing_is_indexed(snapshot)
     if closest is None:
         return "No passage has a vector yet: the model is still reading the files."
@@ -99,11 +99,11 @@ def why_no_docs(snapshot: SearchedSnapshot) -> str:
         verb = "is" if off == 1 else "are"
         files = count(off, "file of documentation", "files of documentation")
         return f"The setting indexDocs is false: {files} {verb} left out."
-    if not len(snapshot.present_files()):
+    if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
     if limit is not None:
         return f"{limit[:1].upper()}{limit[1:]}."
-    number = len(snapshot.present_files())
+    number = len(snapshot.paths)
     if beyond:
         verb = "is" if beyond == 1 else "are"
         none = "The only indexed file is no documentation"
@@ -120,14 +120,14 @@ def why_no_docs(snapshot: SearchedSnapshot) -> str:
 
 
 def _why_empty(snapshot: SearchedSnapshot, collection: Collection) -> str:
-    if not len(snapshot.present_files()):
+    if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
     if len(_files_of(snapshot, collection)):
         return ""
     if not is_complete(snapshot):
         return f"No {_CALLED[collection]} has been read yet: the index is still being built, code first."
     other: Collection = "docs" if collection == "code" else "code"
-    number, tool = len(snapshot.present_files()), _TOOL[other]
+    number, tool = len(snapshot.paths), _TOOL[other]
     if number == 1:
         return f"The only indexed file is {_CALLED[other]}; {tool} searches it."
     return f"All {count(number, 'indexed file')} are {_CALLED[other]}; {tool} searches them."
@@ -179,8 +179,7 @@ def _unknown_kind(unknown: Sequence[str], present: Sequence[str], what: str = "c
 def _why_no_path(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
     globs = [compile_glob(pattern) for pattern in request.paths]
     files = set(_files_of(snapshot, request.collection))
-    named = zip(snapshot.present_files().tolist(), snapshot.present_paths(), strict=True)
-    matching = [row for row, path in named if any(matches(path) for matches in globs)]
+    matching = [n for n, path in enumerate(snapshot.paths) if any(matches(path) for matches in globs)]
     if not globs or files & set(matching):
         return ""
     paths = [snapshot.paths[file] for file in sorted(files)]

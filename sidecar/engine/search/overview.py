@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -88,7 +88,7 @@ class _Budget:
 
 def overview_of(snapshot: SearchedSnapshot, central: int) -> OverviewAnswer:
     """Returns the overview of a snapshot, with at most `central` central files."""
-    if not len(snapshot.present_files()):
+    if not snapshot.paths:
         return OverviewAnswer(reason=why_nothing_is_indexed(snapshot))
     files, budget = _files_of(snapshot), _Budget()
     scores, users = _centrality(snapshot, files)
@@ -96,10 +96,10 @@ def overview_of(snapshot: SearchedSnapshot, central: int) -> OverviewAnswer:
     named_by = dict(zip(files.code, users.tolist(), strict=True))
     folders = Counter(str(PurePosixPath(files.paths[row]).parent) for row in files.tests)
     return OverviewAnswer(
-        files=len(snapshot.present_files()),
+        files=len(snapshot.paths),
         code_files=len(files.code),
         languages=_languages(files),
-        build=budget.some(_build_files(snapshot.present_paths()), 9),
+        build=budget.some(_build_files(files), 9),
         starts=budget.some((files.paths[row] for row in _starts(snapshot, files)), 6),
         settings=budget.some((files.paths[row] for row in order if _is_settings(files.paths[row])), 4),
         test_folders=tuple(
@@ -150,12 +150,12 @@ def _centrality(snapshot: SearchedSnapshot, files: _Files) -> tuple[Floats, Floa
     return np.log1p(users) * np.sqrt(lines) * np.sqrt(1 - np.minimum(share, 1)), users
 
 
-def _build_files(paths: Sequence[str]) -> list[str]:
+def _build_files(files: _Files) -> list[str]:
     """Returns the files that say how the workspace is built and tested: those nearest to the root first, workflows
     last."""
     found = [
         path
-        for path in paths
+        for path in files.paths
         if (PurePosixPath(path).name.lower() in _BUILD and not any(path_facts(path)[:3])) or _WORKFLOW.match(path)
     ]
     return sorted(found, key=lambda path: (bool(_WORKFLOW.match(path)), path.count("/"), path))

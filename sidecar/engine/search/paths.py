@@ -14,22 +14,22 @@ from sidecar.parts.globs import compile_glob
 def find_paths(snapshot: SearchedSnapshot, pattern: str, limit: int) -> PathsAnswer:
     """Returns at most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
     matches = compile_glob(pattern)
-    found = sorted(path for path in snapshot.present_paths() if matches(path))
+    found = sorted(path for path in snapshot.paths if matches(path))
     reason = "" if found else why_no_paths(snapshot, pattern)
     return PathsAnswer(tuple(found[:limit]), len(found), reason=reason)
 
 
 def find_paths_by_letters(snapshot: SearchedSnapshot, letters: str, limit: int) -> PathsAnswer:
     """Returns at most `limit` indexed paths that contain the letters in this order, best first, and how many do."""
-    best, total = best_fits(snapshot.present_paths(), letters, limit)
+    best, total = best_fits(snapshot.paths, letters, limit)
     reason = "" if total else _why_no_letters(snapshot, letters)
     return PathsAnswer(tuple(fit.path for fit in best), total, reason=reason, scores=tuple(fit.score for fit in best))
 
 
 def _why_no_letters(snapshot: SearchedSnapshot, letters: str) -> str:
-    number = len(snapshot.present_files())
-    if not number:
+    if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
+    number = len(snapshot.paths)
     none = "The only indexed path does not have"
     if number > 1:
         none = f"None of the {shown.count(number, 'indexed path')} has"

@@ -23,10 +23,10 @@ from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
 from sidecar.model.answers import Hit, MarkedLine, SearchAnswer
-from sidecar.model.terms import GONE, IsCancelled
+from sidecar.model.terms import IsCancelled
 from sidecar.parts.lexical.definitions import find_definitions_around
 from sidecar.parts.lexical.tokens import query_terms
-from sidecar.parts.manifest import COLLECTIONS, read_file_id
+from sidecar.parts.manifest import COLLECTIONS
 
 _FUNCTIONS = frozenset(("function", "method", "constructor", "macro"))
 _HOLDERS = frozenset(("module", "namespace"))
@@ -48,8 +48,7 @@ def find_closest(
         raise InvalidQuery("Search query cannot be empty.")
     start = time.perf_counter()
     vector = source.embedder().embed_query(query)
-    snapshot = source.snapshot
-    allowed = np.asarray(snapshot.file_collection != GONE)[snapshot.chunk_file]
+    allowed = np.ones(len(source.snapshot.chunk_ids), bool)
     answer, closest = _answer(source, vector, allowed, limit, threshold, cancelled, start, query_terms(query))
     if answer.hits:
         return answer
@@ -192,10 +191,9 @@ def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:
     """Returns the row of the smallest chunk that contains this line, else of the nearest chunk before it, else of the
     file's first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends
     before the line."""
-    (file,) = snapshot.file_rows(np.array([read_file_id(snapshot.connection, path)], np.int64)).tolist()
-    if file < 0:
+    if path not in snapshot.paths:
         raise FileNotFound(why_not_indexed(snapshot, path))
-    rows = np.flatnonzero(snapshot.chunk_file == file)
+    rows = np.flatnonzero(snapshot.chunk_file == snapshot.paths.index(path))
     if not len(rows):
         raise InvalidParams(f"{shown.place(path)} is empty: there is nothing to compare.")
     starts, ends = snapshot.chunk_start[rows], snapshot.chunk_end[rows]

@@ -69,8 +69,7 @@ class Comparison(Protocol):
 class SearchedSnapshot(Protocol):
     """One commit of an index, with the memo of its revision.
 
-    Files and chunks are rows, in ascending order of their ids. Files that no longer exist may still have rows, and so
-    may their chunks: `file_collection` is then `GONE`. Arrays named `file_*` have the shape [files], arrays
+    Files and chunks are rows, in ascending order of their ids. Arrays named `file_*` have the shape [files], arrays
     named `chunk_*` the shape [chunks]. `chunk_file` holds rows of files, `chunk_kind` indexes into `kinds`;
     `index/snapshot.py` loads the arrays.
     """
@@ -89,12 +88,6 @@ class SearchedSnapshot(Protocol):
     chunk_slot: Ids
     chunk_vector: Ids
     memo: Memo
-
-    def present_files(self) -> Rows:
-        """Returns the rows of the files that exist in this commit, ascending."""
-
-    def present_paths(self) -> list[str]:
-        """Returns the paths of the files that exist in this commit, in the order of their rows."""
 
     def chunk_rows(self, ids: Ids) -> Rows:
         """Returns the rows of these chunk ids; -1 for chunks that do not exist in this commit."""

@@ -16,7 +16,7 @@ from sidecar.engine.search.rank.chunk_scores import Similarities
 from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
 from sidecar.engine.search.source import Comparison, Flags, NearestChunks, Rows, SearchedSnapshot
 from sidecar.errors import Cancelled, StoreFailed
-from sidecar.model.terms import GONE, Collection, Ids, IsCancelled
+from sidecar.model.terms import Collection, Ids, IsCancelled
 from sidecar.parts.lexical.bm25 import Floats
 
 Places = NDArray[np.intp]
@@ -264,14 +264,7 @@ class VectorSearch:
         return True
 
     def _slots(self) -> _SlotTable:
-        snapshot = self._snapshot
-
-        def make() -> _SlotTable:
-            # The chunks of a changed file have taken over the slots of those that are gone.
-            there = np.flatnonzero((snapshot.file_collection != GONE)[snapshot.chunk_file]).astype(np.int32)
-            return _SlotTable(snapshot.chunk_slot[there], there)
-
-        return snapshot.memo.get(_SlotTable, make)
+        return self._snapshot.memo.get(_SlotTable, lambda: _SlotTable(self._snapshot.chunk_slot))
 
 
 def highest_places(cosines: Floats, limit: int) -> Places:

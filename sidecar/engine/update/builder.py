@@ -34,7 +34,7 @@ from sidecar.model.terms import IsCancelled, Progress, no_progress
 from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
-from sidecar.parts.manifest import KnownFile, Manifest, read_file_id, read_masked, read_skips
+from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
 
 _NEAR = 2_000
 """Walking through this many files takes a fraction of a second. In a smaller workspace all are found before any is
@@ -324,8 +324,8 @@ class Builder:
         writer.manifest.settle_dirty([found.path])
         with generation.snapshots.open() as snapshot:
             _raise_if_left_out(snapshot, found.path)
-            file_id = read_file_id(snapshot.connection, found.path)
-            return int(np.count_nonzero(snapshot.chunk_file == snapshot.file_rows(np.array([file_id]))))
+            files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
+            return int(np.isin(snapshot.chunk_file, files).sum())
 
     def _with_buffers(self, plan: Plan, walker: Walker) -> Plan:
         """Adds unsaved files that do not exist on disk yet to the plan, so that it does not remove them. `walker` has
@@ -390,7 +390,8 @@ def count_masked(generation: Generation) -> int:
 def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:
     """Returns the numbers of files and chunks of code, and those of docs."""
     with generation.snapshots.open() as snapshot:
-        files, chunks = snapshot.counts()
+        files = np.bincount(snapshot.file_collection, minlength=2)
+        chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
     return (
         CollectionCounts(int(files[0]), int(chunks[0])),
         CollectionCounts(int(files[1]), int(chunks[1])),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
-from sidecar.model.terms import GONE, Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
 from sidecar.parts.lexical.postings import Lengths, newest_lengths, read_lengths
@@ -63,19 +63,15 @@ class RowTable:
             order = np.argsort(ids)
             self._rows, self._ids = given[order], ids[order]
 
-    def continued(self, ids: Ids, rows: Rows, gone: Ids | None = None) -> RowTable | None:
-        """Returns a table of these further ids too, which must ascend and follow all others, and without those that are
-        `gone`. None if there is no table to continue. Copies the table, which takes a fraction of the time of making
-        it."""
-        if self.table is None or not (len(ids) or (gone is not None and len(gone))):
+    def continued(self, ids: Ids, rows: Rows) -> RowTable | None:
+        """Returns a table of these further ids too, which must ascend and follow all others. None if there is no table
+        to continue. Copies the table, which takes a fraction of the time of making it."""
+        if self.table is None or not len(ids):
             return self if self.table is not None else None
         longer = copy(self)
-        longer.table = np.empty(int(ids[-1]) - self.before + 2 if len(ids) else len(self.table), np.int32)
+        longer.table = np.full(int(ids[-1]) - self.before + 2, -1, np.int32)
         longer.table[: len(self.table)] = self.table
-        longer.table[len(self.table) :] = -1
         _put_in(longer.table, ids - self.before, rows)
-        if gone is not None:
-            longer.table[gone - self.before] = -1
         return longer
 
     def moved(self, known: Ids, shared: Sequence[Range]) -> RowTable | None:
@@ -164,9 +160,8 @@ class IndexColumns:
     The norms are BM25 length norms (`length_norms`) of shape [chunks] and [files], and of [files, FIELDS] for
     `field_norms`; those of the other collection's rows are meaningless and never used. `chunks` and `files` map ids to
     rows, and `holders` maps a chunk's id to its file's row; ids of the other collection are unknown to them.
-    `in_collection` flags the chunks of the collection, and `files_in` its files: those of the other one, and those
-    that are gone, are not in it. `body_lengths` are the numbers of terms per file. `chunk_ids` and `file_ids` are those
-    of the snapshot, and `terms` is how many terms all chunks of the collection have.
+    `body_lengths` are the numbers of terms per file. `chunk_ids` and `file_ids` are those of the snapshot, and
+    `terms` is how many terms all chunks of the collection have.
 
     The chunks of one file are consecutive rows, because their ids are assigned together. Each such run is a group:
     `group_start` is its first row, `group_length` its length, `group_file` its file's row. `group_of` is the group's
@@ -178,7 +173,6 @@ class IndexColumns:
     files: RowTable
     holders: RowTable
     in_collection: Flags
-    files_in: Flags
     chunk_count: int
     file_count: int
     chunk_norms: ChunkNorms
@@ -262,7 +256,6 @@ def _make(snapshot: SearchedSnapshot, collection: int, former: IndexColumns | No
         files=RowTable(snapshot.file_ids[file_rows], file_rows),
         holders=parts.holders,
         in_collection=parts.in_collection,
-        files_in=file_flags,
         chunk_count=chunk_count,
         file_count=int(file_flags.sum()),
         chunk_norms=ChunkNorms(bodies, parts.terms / chunk_count if chunk_count else 1.0),
@@ -296,41 +289,28 @@ def _made_anew(snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) ->
 
 
 def _continued(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) -> _Parts | None:
-    """Continues the columns of a former revision, whose chunks this one has too, followed by others. Some of its files
-    may be gone. None if that is impossible."""
+    """Continues the columns of a former revision, whose chunks this one has too, followed by others. None if that is
+    impossible."""
     known, files = len(former.chunk_ids), len(former.group_of)
     holders = snapshot.chunk_file[known:]
-    # The columns may be those of a later revision, which lacks files that this one still has.
-    if (len(holders) and int(holders.min()) < files) or (file_flags[:files] & ~former.files_in).any():
+    if len(holders) and int(holders.min()) < files:
         return None
     flags = file_flags[holders]
     rows = (np.flatnonzero(flags) + known).astype(np.int32)
-    ids, gone = snapshot.chunk_ids[rows], _rows_of(former, np.flatnonzero(former.files_in & ~file_flags[:files]))
-    gone_ids = former.chunk_ids[gone]
-    chunks = former.chunks.continued(ids, rows, gone_ids)
-    held = former.holders.continued(ids, snapshot.chunk_file[rows], gone_ids)
+    ids = snapshot.chunk_ids[rows]
+    chunks, held = former.chunks.continued(ids, rows), former.holders.continued(ids, snapshot.chunk_file[rows])
     if chunks is None or held is None:
         return None
-    in_collection = np.concatenate([former.in_collection, flags])
-    in_collection[gone] = False
     return _Parts(
         chunks=chunks,
         holders=held,
-        in_collection=in_collection,
-        terms=former.terms - former.chunk_norms.terms(gone) + _sum(bodies[known:][flags]),
+        in_collection=np.concatenate([former.in_collection, flags]),
+        terms=former.terms + _sum(bodies[known:][flags]),
         starts=np.concatenate([former.group_start, _starts(holders) + known]),
         file_lengths=np.concatenate(
             [former.body_lengths, _by_file(holders - np.int32(files), bodies[known:], len(file_flags) - files)]
         ),
     )
-
-
-def _rows_of(columns: IndexColumns, files: NDArray[np.intp]) -> Rows:
-    """Returns the rows of the chunks of these files."""
-    groups = [group for group in columns.group_of[files].tolist() if group >= 0]
-    begins, counts = columns.group_start[groups].tolist(), columns.group_length[groups].tolist()
-    ranges = [np.arange(begin, begin + count) for begin, count in zip(begins, counts, strict=True)]
-    return np.concatenate([np.zeros(0, np.int64), *ranges]).astype(np.int32)
 
 
 def _without_some(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) -> _Parts | None:
@@ -348,8 +328,6 @@ def _without_some(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floa
     gone = np.ones(len(former.chunk_ids), bool)
     starts, lengths = [], []
     for begin, other, count in files:
-        if not np.array_equal(former.files_in[other : other + count], file_flags[begin : begin + count]):
-            return None  # a file is gone whose rows have stayed
         rows_of_files[other : other + count] = np.arange(begin, begin + count, dtype=np.int32)
         lengths.append(former.body_lengths[other : other + count])
     for begin, other, count in chunks:
@@ -465,7 +443,6 @@ def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Length
         if not found.take_over(known):
             found.take(RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids), known)
         _take_newest(found, snapshot)
-    found.seen |= (snapshot.file_collection == GONE)[snapshot.chunk_file]  # merges have dropped their lengths
     # `known` may belong to a later revision, which lacks some of these chunks.
     if not found.complete:
         found.take(RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids), read_lengths(snapshot.connection))

@@ -25,7 +25,7 @@ from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
-_CODE, _DOCUMENTATION = 0, 1
+_DOCUMENTATION = 1
 _LOOKED_UP = 16
 _LIKELY = 3
 _READ = 3
@@ -165,7 +165,7 @@ class Signals:
         def make(known: _Paths | None) -> _Paths:
             shared = None if known is None else aligned(snapshot.file_ids, known.file_ids)
             former = known.table if known is not None and shared is not None else None
-            in_code = snapshot.file_collection == _CODE
+            in_code = snapshot.file_collection != _DOCUMENTATION
             table = PathTable(snapshot.paths, snapshot.languages, in_code, former, shared or ())
             return _Paths(snapshot.file_ids, table)
 
