@@ -281,7 +281,7 @@ class StatusAnswer:
     the index cannot be read, or searches fail. `notice` is what a search would say about its answer now, `holds` which
     part of the workspace the index contains, and `behind` whether files are known to have changed since. `busy`: a
     requested job runs in this process, which refuses another one until it has ended. `elsewhere`: another process runs
-    the job. `gone`: the folder is not there now, and searches answer from what the index has of it.
+    the job. `gone`: the folder is not there now.
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are

@@ -89,7 +89,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "warning",
     text: () => "Folder not found",
     severity: "warning",
-    says: "The folder is not there now, so searches answer from what was last seen of it.",
+    says: "The folder is not there now, and is searched again when it is back.",
     alone: true,
   },
   indexing: { icon: "sync~spin", text: indexingText, severity: "none", says: "Searches already find what is indexed." },

@@ -1,6 +1,5 @@
 // An agent: a client of `sidecar mcp` that speaks the Model Context Protocol over its standard input and output.
 import { spawn, type ChildProcess } from "node:child_process";
-import { createInterface } from "node:readline";
 import type { Editor } from "./editor";
 import { SIDECAR } from "./places";
 
@@ -14,14 +13,18 @@ export class Agent {
   private readonly child: ChildProcess;
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private last = 0;
+  /** The beginning of a message whose end has not come yet. */
+  private begun = "";
 
   private constructor(editor: Editor) {
     const args = ["mcp", "--workspace", editor.folder];
     this.child = spawn(SIDECAR, args, { env: editor.env, stdio: ["pipe", "pipe", "ignore"] });
     if (this.child.stdout === null) throw new Error("no pipe");
-    createInterface({ input: this.child.stdout }).on("line", (line) => {
-      const answer = JSON.parse(line) as Answer;
-      if (answer.id !== undefined) this.waiting.get(answer.id)?.(answer);
+    this.child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+      // By hand, because Node's lines end at U+2028 too, which JSON may contain.
+      const lines = (this.begun + piece).split("\n");
+      this.begun = lines.pop() ?? "";
+      for (const line of lines) this.heard(JSON.parse(line) as Answer);
     });
   }
 
@@ -43,6 +46,10 @@ export class Agent {
     const gone = new Promise<void>((over) => this.child.on("exit", () => over()));
     this.child.stdin?.end();
     return gone;
+  }
+
+  private heard(answer: Answer): void {
+    if (answer.id !== undefined) this.waiting.get(answer.id)?.(answer);
   }
 
   private request(method: string, params: object): Promise<Answer> {

@@ -195,6 +195,10 @@ test("a folder that is renamed while it is open is said to be gone, and is searc
   await expect(window.row(0)).toContainText("Press Enter: Open Folder.");
   await window.picture("folder-gone");
   await window.page.keyboard.press("Escape");
+  const item = window.statusItem("Folder not found");
+  await expect(item).toBeVisible({ timeout: LONG_MS });
+  const hover = await window.hover(item, "The folder is not there now, and is searched again when it is back.");
+  await expect(hover).not.toContainText(/changed|could not|try again/);
   renameSync(`${folder}-elsewhere`, folder);
   await window.searchSays(QUESTION, /starlette\/.*\.py:\d+/);
   await isReady(window);

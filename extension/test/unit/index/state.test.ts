@@ -119,8 +119,8 @@ test("of a folder that is not there one sentence is said", () => {
   const facts = { ...READY, gone: true, behind: true, pendingFiles: 31, notice: "31 changed paths.", warning: error };
   const view = shown("running", facts, "It would start from a snapshot.", NOW);
   expect([view.condition, view.text, view.severity]).toEqual(["gone", "$(warning) Folder not found", "warning"]);
-  expect(view.says).toBe("The folder is not there now, so searches answer from what was last seen of it.");
-  expect(view.tooltip).toMatch(/^\*\*Sidecar\*\*\n\nThe folder is not there now, so [^|.]+\.\n\n\|/);
+  expect(view.says).toBe("The folder is not there now, and is searched again when it is back.");
+  expect(view.tooltip).toMatch(/^\*\*Sidecar\*\*\n\nThe folder is not there now, and [^|.]+\.\n\n\|/);
   expect(offersFor("gone", true, false).map(({ id }) => id)).toEqual(["sidecar.showIndexStatus"]);
 });
 
