@@ -4,6 +4,7 @@ one."""
 from __future__ import annotations
 
 import json
+import queue
 import threading
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import pytest
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.models.loader import Models
 from sidecar.engine.update.activity import Activity
-from sidecar.model.terms import Embedder
+from sidecar.model.answers import StatusAnswer
+from sidecar.model.terms import Embedder, never_cancelled, no_progress
 from sidecar.settings.load import Settings
 from tests.engine.projects import Project, index
+from tests.patience import first_that
 
 LONGEST_S = 60
 
@@ -74,3 +77,14 @@ def test_a_change_during_a_call_has_one_more_call_made_even_if_that_call_fails()
     assert len(calls) == 2
     activity.changed()
     assert len(calls) == 3
+
+
+def test_a_workspace_whose_folder_is_renamed_is_said_to_be_gone_and_to_be_back(project: Project) -> None:
+    workspace = project.open(turn=0.01)
+    workspace.create(no_progress, never_cancelled)
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(announced.put)
+    elsewhere = project.root.rename(project.root.with_name("elsewhere"))
+    first_that(lambda status: status.gone, announced)
+    elsewhere.rename(project.root)
+    first_that(lambda status: not status.gone, announced)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.update.activity import Activity
@@ -20,13 +21,16 @@ class Follower:
     that only reads it. Announces that, and takes over the writing when that process has left.
 
     So nobody has to ask anything for the state to become up to date. It also notices that the folder of the index has
-    been removed or made anew. It does not wake a workspace that rests.
+    been removed or made anew, and that the workspace's own folder is gone or back; of one that is renamed the system
+    reports nothing. It does not wake a workspace that rests.
     """
 
     def __init__(
         self, root: str, index: IndexHandle, live_update: LiveUpdate, activity: Activity, turn_s: float
     ) -> None:
         self._log = workspace_log(__name__, root)
+        self._root = Path(root)
+        self._gone = False
         self._index = index
         self._live_update = live_update
         self._activity = activity
@@ -56,6 +60,10 @@ class Follower:
 
     def _look(self) -> bool:
         """Returns whether to look again soon."""
+        gone = not self._root.is_dir()
+        if gone != self._gone:
+            self._gone = gone
+            self._activity.changed()
         if not self._index.exists():
             self._announce_missing()
             return True
