@@ -294,19 +294,22 @@ class Lexical(Protocol):
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
         """Removes these files; their terms disappear with the next merge."""
 
+    def newest_segment(self, connection: sqlite3.Connection) -> int:
+        """Returns the number of the newest segment, for `merge_segments` at the end of a run; 0 if there is none."""
+
     def merge_segments(
         self,
         connection: sqlite3.Connection,
         *,
         alive: int | None = None,
         force: bool = False,
-        at_end: bool = False,
+        since: int | None = None,
         pause: Callable[[], object] = ...,
     ) -> None:
         """Merges the segments that are due, or all of them with `force`. `alive`: the number of chunks, if known.
 
-        `at_end`: no more segments follow in this run, so small ones are merged as well. `pause` is called between parts
-        of the work.
+        `since`: no more segments follow in this run, and this was the newest one before it, so small ones and those of
+        the run are merged as well. `pause` is called between parts of the work.
         """
 
     def merge_in_steps(self) -> MergeInSteps:

@@ -8,12 +8,23 @@ import sqlite3
 import pytest
 
 from sidecar.model.answers import StatusAnswer
-from sidecar.parts.lexical.postings import MERGE_FACTOR
+from sidecar.parts.lexical import merge_choice
+from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
 from sidecar.parts.lexical.stepped_merge import MOST_LEFT
 from tests.engine.projects import Project, find, image, index
 from tests.patience import first_that, until
 
 pytestmark = pytest.mark.process
+
+
+def test_a_first_index_of_several_commits_is_left_in_one_segment(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_choice, "SMALL", 200)
+    for number in range(150):
+        project.write(f"src/part{number}.py", f"def retry_backoff{number}():\n    return 'cookies'\n")
+    index(project.open())
+    assert segments_of(project) == 1
 
 
 def test_segments_are_merged_when_a_workspace_comes_to_rest(project: Project) -> None:

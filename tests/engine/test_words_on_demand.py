@@ -169,6 +169,15 @@ def test_words_that_were_asked_for_are_read_once_in_each_revision(tmp_path: Path
             compare(snapshot, 0, ["gamma", "alpha", "beta"], ["beta"], 2, None)
 
 
+def test_the_words_of_a_title_are_read_together_with_those_of_the_text(index: SmallIndex) -> None:
+    sent: list[str] = []
+    with index.snapshot() as snapshot:
+        snapshot.connection.set_trace_callback(sent.append)
+        match_query(snapshot, columns_of(snapshot, 0), ("alpha", "beta", "gamma"), ("gamma", "delta"))
+        snapshot.connection.set_trace_callback(None)
+    assert len([statement for statement in sent if "lexical_postings" in statement]) == 1
+
+
 def test_what_was_not_asked_for_the_longest_is_dropped_first(index: SmallIndex) -> None:
     with index.snapshot() as snapshot:
         columns = columns_of(snapshot, 0)

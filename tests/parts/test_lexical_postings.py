@@ -10,17 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
+from sidecar.parts.lexical import merge_choice
 from sidecar.parts.lexical.analyse import FIELDS, Field, analyse, file_stem
 from sidecar.parts.lexical.codec import decode_all, decode_few, encode_runs
 from sidecar.parts.lexical.definitions import find_definitions, find_places, find_stems, read_definitions
 from sidecar.parts.lexical.index import LexicalIndex
+from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
 from sidecar.parts.lexical.postings import (
-    MERGE_FACTOR,
     MOST_TERMS,
     merge_segments,
     most_telling,
+    newest_segment,
     read_bodies,
     read_lengths,
+    read_most_telling,
     read_postings,
     write_segment,
 )
@@ -117,12 +120,39 @@ def test_eight_small_segments_become_one_and_a_large_one_stays(connection: sqlit
 
 def test_at_the_end_of_a_run_small_segments_become_one(connection: sqlite3.Connection) -> None:
     for i in range(4):
-        assert merge_segments(connection, at_end=True) == 0
+        assert merge_segments(connection, since=0) == 0
         write(connection, f"small number{i}")
     assert merge_segments(connection) == 0
-    assert merge_segments(connection, at_end=True) == 4
+    assert merge_segments(connection, since=0) == 4
     assert segments(connection) == 1
     assert len(chunks_with(connection, "small")) == 4
+
+
+def test_the_end_of_a_run_that_wrote_much_leaves_one_segment_of_it_and_the_larger_ones_alone(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_choice, "SMALL", 20)
+    write(connection, " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)))
+    before = newest_segment(connection)
+    for text in ("large alpha", "large beta"):
+        write(connection, *[text] * 10)
+    assert merge_segments(connection) == 0
+    assert merge_segments(connection, since=newest_segment(connection)) == 0, "nothing was written by such a run"
+    assert merge_segments(connection, since=before) == 2
+    assert segments(connection) == 2
+    assert len(chunks_with(connection, "larg")) == 20
+
+
+def test_the_end_of_a_run_rewrites_a_limited_number_of_postings(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_choice, "SMALL", 20)
+    for _ in range(3):
+        write(connection, *["large alpha"] * 10)
+    (each,) = connection.execute("SELECT max(postings) FROM lexical_segments").fetchone()
+    monkeypatch.setattr(merge_choice, "MUCH", 2 * each)
+    assert merge_segments(connection, since=0) == 2
+    assert merge_segments(connection, since=0) == 0
 
 
 def test_a_long_merge_pauses_between_its_parts(connection: sqlite3.Connection) -> None:
@@ -255,3 +285,18 @@ def test_of_many_terms_the_first_and_the_rarest_that_occur_are_looked_up(connect
     assert chosen[-1] == "seldom"
     assert not {"unseen39"} & set(chosen)
     assert most_telling(connection, terms[:MOST_TERMS]) == terms[:MOST_TERMS]
+
+
+def test_of_several_questions_what_each_looks_up_is_read_once(connection: sqlite3.Connection) -> None:
+    many = [f"common{letter}{other}" for letter in "abcdefghij" for other in "abcdefghij"]
+    write(connection, " ".join(many), "seldom title")
+    telling = most_telling(connection, many)
+    spared = next(word for word in many if word not in telling)
+    title = ["titl", spared, many[0]]
+    places, found = read_most_telling(connection, many, title)
+    assert places[0].tolist() == list(range(len(telling)))
+    assert places[1].tolist() == [len(telling), len(telling) + 1, 0]
+    assert found.terms == len(telling) + 2
+    alone = read_postings(connection, [*telling, "titl", spared])
+    for part, other in zip(found.together(), alone.together(), strict=True):
+        assert part.ids.tolist() == other.ids.tolist() and part.places.tolist() == other.places.tolist()

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.parts.lexical.postings import MERGE_FACTOR, merge_segments, read_lengths
+from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
+from sidecar.parts.lexical.postings import merge_segments, read_lengths
 from sidecar.parts.lexical.stepped_merge import MOST_LEFT, SteppedMerge
 from tests.examples import examples
 from tests.parts.lexical_tables import STEMS, alive_content, prepare, remove, segments, write
@@ -181,7 +182,7 @@ def test_whatever_happens_in_between_readers_find_the_same(steps: list[tuple[str
             remove(connection, gone)
             remove(plain, gone)
         elif deed == "merge":
-            merge_segments(connection, force=len(texts) > 3, at_end=True)
+            merge_segments(connection, force=len(texts) > 3, since=0)
         elif deed == "rest":
             merge.step(connection, at_rest=len(texts) % 2 == 0)
         elif deed == "die":

@@ -142,7 +142,7 @@ class Indexer:
         """Brings the manifest up to date with the plan, and embeds the texts that an interrupted run left without a
         vector. Raises Cancelled between two batches; committed batches stay."""
         tally = Tally()
-        self._begin(plan, tally)
+        newest = self._begin(plan, tally)
         total = len(plan.changed) + plan.unchanged
         progress(plan.unchanged, total, so_far("Reading files", plan.unchanged, total))
         overtaken: set[str] = set()
@@ -153,7 +153,7 @@ class Indexer:
             self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         tally.embedded += self.finish_vectors(cancelled)
         self._remake_released(tally, cancelled)
-        self._merge(at_end=True)
+        self._merge(since=newest)
         give_what_was_lost(self._manifest, self._kept, self._team, self._texts, cancelled)
         return tally
 
@@ -239,8 +239,10 @@ class Indexer:
 
     # ------------------------------------------------------------ stages
 
-    def _begin(self, plan: Plan, tally: Tally) -> None:
-        with self._manifest.transaction():
+    def _begin(self, plan: Plan, tally: Tally) -> int:
+        """Writes what the plan knows without reading files. Returns the newest segment of the lexical index."""
+        with self._manifest.transaction() as connection:
+            newest = self._lexical.newest_segment(connection)
             put_left_out(self._manifest.connection, plan.left_out, plan.unread)
             if plan.whole:
                 self._manifest.set_meta(first_beyond=plan.first_beyond)
@@ -248,6 +250,7 @@ class Indexer:
             self._manifest.touch_known((known, found.stat, is_settled(found.stat)) for found, known in plan.same)
             put_awaited(self._manifest.connection, plan.new, all_of_them=plan.whole)
         self._on_commit()
+        return newest
 
     def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:
         def embed(batch: _Batch) -> _Batch:
@@ -309,11 +312,12 @@ class Indexer:
         self._merge()
         return written
 
-    def _merge(self, *, at_end: bool = False) -> None:
+    def _merge(self, *, since: int | None = None) -> None:
+        """Merges the segments that are due. For `since`, at the end of a run, see `merge_segments`."""
         with self._manifest.transaction(unseen=True) as connection:
             # No question needs this transaction's lock, so none waits for a merge that waits for it.
             alive = self._manifest.count_chunks()
-            self._lexical.merge_segments(connection, alive=alive, at_end=at_end, pause=QUESTIONS.give_way)
+            self._lexical.merge_segments(connection, alive=alive, since=since, pause=QUESTIONS.give_way)
 
     def merge_in_steps(self, stop: Callable[[], bool], *, at_rest: bool) -> None:
         """Merges the segments that are due, or if the workspace is `at_rest` until few are left, or until `stop`

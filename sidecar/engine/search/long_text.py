@@ -309,15 +309,16 @@ def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple
 
 
 _LOOKS_LIKE_A_NAME = re.compile(
-    r"\d++|(?![A-Za-z][a-z]*+(?!\w))(?=\w*?(?:[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]))"
+    r"(?:(?<![@$.#:>])[A-Za-z][a-z]*+(?![\w(])[\s,]*+)++"
+    r"|\d++|(?![A-Za-z][a-z]*+(?!\w))(?=\w*?(?:[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]))"
     r"(?!_*[A-Z][A-Z\d_]*+s\b)(?P<inner>[^\W\d]\w*+)"
     r"|(?P<called>[^\W\d]\w*+)(?=\((?!s\)))"
     r"|(?<=[@$.#:>])(?:(?<=[^\n]{2}[@$])|(?<=\A[^\n][@$])|(?<=\A[@$])|(?<=[^\n]\w[.#])|(?<=\A\w[.#])"
     r"|(?<=[^\n]::)|(?<=\A::)|(?<=[^\n]->)|(?<=\A->))(?P<qualified>[^\W\d]\w*+)(?![./]\w)"
     r"|[^\W\d]\w*+"
 )
-"""Matches every word. It is in a group if it has inner capitals or underscores, is called, or is the last part of a
-dotted name. A plural such as `URLs` has no inner capitals."""
+"""Matches every word, and plain words in a row at once. A word is in a group if it has inner capitals or underscores,
+is called, or is the last part of a dotted name. A plural such as `URLs` has no inner capitals."""
 
 
 def _written(text: str) -> Iterator[str]:
@@ -333,10 +334,11 @@ def _written(text: str) -> Iterator[str]:
 
 
 _PATH = re.compile(
-    r"(?P<address>\w++://\S++)"
+    r"(?:[A-Za-z]++(?![\w.@+$~/\\:-])[\s,]*+)++"
+    r"|(?P<address>\w++://\S++)"
     r"|(?=[\w.@+$~/\\-])(?:[A-Za-z]:(?=[\\/]))?+[\w@+$~/\\-]*+(?P<dotted>\.[\w.@+$~/\\-]*+)?+"
 )
-"""Matches every word and address; it has a group if it may name a file."""
+"""Matches every word and address, and plain words in a row at once; it has a group if it may name a file."""
 _IN_ADDRESS = re.compile(r"/(?:blob|blame|raw|src|tree)/[^/\s]++/(?P<path>[^\s#?()<>]++)")
 _DOTTED = re.compile(r"[A-Za-z_]\w++(?:\.[A-Za-z_]\w++)++")
 

@@ -44,17 +44,21 @@ class LexicalIndex:
         """Deletes the definitions of these files. Their postings stay until a merge drops them."""
         definitions.forget_files(connection, file_ids)
 
+    def newest_segment(self, connection: sqlite3.Connection) -> int:
+        """See `postings.newest_segment`."""
+        return postings.newest_segment(connection)
+
     def merge_segments(
         self,
         connection: sqlite3.Connection,
         *,
         alive: int | None = None,
         force: bool = False,
-        at_end: bool = False,
+        since: int | None = None,
         pause: Callable[[], object] = lambda: None,
     ) -> None:
         """See `postings.merge_segments`."""
-        postings.merge_segments(connection, alive=alive, force=force, at_end=at_end, pause=pause)
+        postings.merge_segments(connection, alive=alive, force=force, since=since, pause=pause)
 
     def merge_in_steps(self) -> SteppedMerge:
         """Returns a merge in small steps, for the time after a few changes and when the workspace is at rest."""

@@ -3,9 +3,7 @@ transactions.
 
 Each commit writes one segment and never changes an older one. Ids of files and chunks are never used again, so to
 remove a file it is enough to remove its ids from the tables `files` and `chunks`. Its postings are then dead: readers
-mask them, and merges drop them. When eight segments are of a similar size, they are merged, so that there are few
-segments and a posting is rarely rewritten (tiered merging, as in Lucene). At the end of a run all small segments become
-one, because every search seeks in each segment.
+mask them, and merges drop them (`merge_choice.py`). Every search seeks in each segment, so there should be few.
 
 The primary key begins with the segment and not with the term. So a segment is appended and deleted as one range of the
 file, and a merge of small segments does not touch the large ones. A query seeks once per segment and term.
@@ -18,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, compress, count
+from itertools import compress, count
 from operator import itemgetter
 from typing import Any
 
@@ -29,6 +27,7 @@ from sidecar.model.terms import Ids
 from sidecar.parts.lexical.alive import contains, still_in
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
+from sidecar.parts.lexical.merge_choice import MERGE_BUDGET, due_at_end, due_segments
 
 SCHEMA = """
 CREATE TABLE lexical_segments(
@@ -49,13 +48,6 @@ CREATE TABLE lexical_postings(
 ) WITHOUT ROWID;
 """
 
-MERGE_FACTOR = 8
-MERGE_BUDGET = 3_000_000
-"""The maximum number of postings that a merge may rewrite unless it is forced: about a second on one core."""
-_SMALL = 300_000
-"""The maximum number of postings that the end of a run may rewrite to leave fewer segments: a tenth of a second on one
-core."""
-FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
 _ASKED = 500
@@ -102,8 +94,9 @@ class FoundPostings:
     """The postings of some terms in all segments. Each column is decoded when it is first read."""
 
     def __init__(self, rows: Sequence[tuple[int, Sequence[bytes | None]]], terms: int) -> None:
+        """`terms` is the number of terms; `rows` have the place of one of them and its postings in a segment."""
         self._rows = rows
-        self._terms = terms
+        self.terms = terms
 
     @cached_property
     def bodies(self) -> Postings:
@@ -138,16 +131,16 @@ class FoundPostings:
     def together(self) -> tuple[Postings, Postings, Postings]:
         """Returns `bodies`, `names` and `fields`, decoded at once, which takes less time for short ones."""
         blobs = [
-            (column * self._terms + place, blob)
+            (column * self.terms + place, blob)
             for column in range(COLUMNS)
             for place, blobs in self._rows
             if (blob := blobs[column]) is not None
         ]
         ids, tfs, sizes = decode_few([blob for _, blob in blobs])
         numbers = np.repeat(np.array([number for number, _ in blobs], np.int64), sizes)
-        ends = np.searchsorted(numbers, [self._terms, 2 * self._terms]).tolist()
+        ends = np.searchsorted(numbers, [self.terms, 2 * self.terms]).tolist()
         bodies, names, fields = (
-            Postings(numbers[part] - column * self._terms, ids[part], tfs[part])
+            Postings(numbers[part] - column * self.terms, ids[part], tfs[part])
             for column, part in enumerate((slice(ends[0]), slice(*ends), slice(ends[1], None)))
         )
         return bodies, names, fields
@@ -155,7 +148,7 @@ class FoundPostings:
     def part(self, start: int, stop: int) -> FoundPostings:
         """Returns the postings of the terms from `start` up to `stop`."""
         rows = [(place - start, blobs) for place, blobs in self._rows if start <= place < stop]
-        return FoundPostings(rows, min(stop, self._terms) - start)
+        return FoundPostings(rows, min(stop, self.terms) - start)
 
     def _column(self, column: int) -> Postings:
         """Decodes one column."""
@@ -165,7 +158,7 @@ class FoundPostings:
     def _by_term(self, column: int) -> PostingsByTerm:
         """Decodes one column, by term."""
         places, ids, tfs, sizes = self._decoded(column)
-        of_terms = np.bincount(places, weights=sizes, minlength=self._terms).astype(np.int64)
+        of_terms = np.bincount(places, weights=sizes, minlength=self.terms).astype(np.int64)
         return PostingsByTerm(ids, tfs, np.concatenate([[0], np.cumsum(of_terms)]).astype(np.int64))
 
     def _decoded(self, column: int) -> tuple[Ids, Ids, Tfs, Ids]:
@@ -240,14 +233,21 @@ def most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> list[s
     return _rarest(terms, _rows_of(connection, terms, "length(bodies)"))
 
 
-def read_most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> tuple[list[str], FoundPostings]:
-    """Returns the `most_telling` of these terms and their postings, with one look at the index. It reads the postings
-    of the other terms too, so it is for indexes in which these are short."""
-    if len(terms) <= MOST_TERMS:
-        return list(terms), read_postings(connection, terms)
-    rows = _rows_of(connection, terms, "bodies, names, fields")
-    kept = _rarest(terms, ((term, None if bodies is None else len(bodies)) for term, bodies, _, _ in rows))
-    return kept, _found(rows, kept)
+def read_most_telling(connection: sqlite3.Connection, *queries: Sequence[str]) -> tuple[list[Ids], FoundPostings]:
+    """Returns the postings of the `most_telling` terms of each query, with one look at the index, and for each query
+    the places of these terms, in their order; those of the first are 0, 1, 2 … It reads the postings of the other terms
+    too, so it is for indexes in which these are short."""
+    asked = list(dict.fromkeys(term for terms in queries for term in terms))
+    rows = _rows_of(connection, asked, "bodies, names, fields")
+    telling = [
+        list(terms)
+        if len(terms) <= MOST_TERMS
+        else _rarest(terms, ((term, None if bodies is None else len(bodies)) for term, bodies, _, _ in rows))
+        for terms in queries
+    ]
+    read = list(dict.fromkeys(term for terms in telling for term in terms))
+    places = {term: place for place, term in enumerate(read)}
+    return [np.array([places[term] for term in terms], np.int64) for terms in telling], _found(rows, read)
 
 
 def _rarest(terms: Sequence[str], lengths: Iterable[tuple[str, int | None]]) -> list[str]:
@@ -311,24 +311,25 @@ def merge_segments(
     *,
     alive: int | None = None,
     force: bool = False,
-    at_end: bool = False,
+    since: int | None = None,
     budget: int = MERGE_BUDGET,
     pause: Callable[[], object] = lambda: None,
 ) -> int:
     """Merges the segments that are due, without their dead postings. Returns how many segments were merged into one.
 
-    `force` merges all segments. `at_end` says that no more commits follow for now: if no segments are due, the small
-    ones are merged if there are more than a few. At most `budget` postings are rewritten, unless more than half of the
-    index is dead. Then all of it is rewritten, which takes less time than the changes that caused this. `pause` is
-    called between parts of the work, which take some ten milliseconds each.
+    `force` merges all segments. `since` says that no more commits follow for now, and is what `newest_segment` returned
+    before the first one: if no segments are due, the small ones are merged if there are more than a few, and after a
+    run that has written more than that, about as many postings as it wrote. At most `budget` postings are rewritten,
+    unless more than half of the index is dead. Then all of it is rewritten, which takes less time than the changes that
+    caused this. `pause` is called between parts of the work, which take some ten milliseconds each.
 
     An id is alive if it is in the table `files` or `chunks` of the same transaction. `alive` is the number of such
     chunks, if the caller knows it; otherwise they are counted.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
     chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else due_segments(sizes, budget)
-    if at_end and not chosen:
-        chosen = _small(sizes)
+    if since is not None and not chosen:
+        chosen = due_at_end(sizes, sum(postings for segment, postings in sizes if segment > since))
     if not chosen:
         return 0
     marks = ",".join(map(str, chosen))
@@ -467,6 +468,12 @@ def next_segment(connection: sqlite3.Connection) -> int:
     return int(highest) + 1
 
 
+def newest_segment(connection: sqlite3.Connection) -> int:
+    """Returns the highest number of a listed segment; 0 if there is none."""
+    (highest,) = connection.execute("SELECT coalesce(max(segment), 0) FROM lexical_segments").fetchone()
+    return int(highest)
+
+
 def insert_segment(connection: sqlite3.Connection, segment: int, postings: int, lengths: Lengths) -> None:
     """Lists a segment, so that readers see its postings from now on. `postings` is their number."""
     connection.execute(
@@ -521,32 +528,6 @@ def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> L
     )
 
 
-def due_segments(sizes: Sequence[tuple[int, int]], budget: int = MERGE_BUDGET) -> list[int]:
-    """Returns the segments to merge: the smallest ones, within the budget, of the lowest tier that has at least
-    `MERGE_FACTOR` segments.
-
-    The sizes in a tier differ by less than a factor of 8. Empty if no tier has enough segments, or if not even two fit
-    the budget.
-    """
-    tiers: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for segment, postings in sizes:
-        tiers[max(postings, 1).bit_length() // 3].append((segment, postings))
-    for _, group in sorted(tiers.items()):
-        if len(group) >= MERGE_FACTOR:
-            group.sort(key=lambda row: row[1])
-            within = sum(total <= budget for total in accumulate(postings for _, postings in group))
-            if within > 1:
-                return [segment for segment, _ in group[:within]]
-    return []
-
-
-def _small(sizes: Sequence[tuple[int, int]]) -> list[int]:
-    """Returns the smallest segments that together have at most `_SMALL` postings; empty if these are only a few."""
-    group = sorted(sizes, key=lambda row: row[1])
-    within = sum(total <= _SMALL for total in accumulate(postings for _, postings in group))
-    return [segment for segment, _ in group[:within]] if within > FEW_SEGMENTS else []
-
-
 def _mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:
     """Whether more than half of the chunks in the index are dead, and more than a few."""
     (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
@@ -556,8 +537,6 @@ def _mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:
 
 
 __all__ = [
-    "MERGE_BUDGET",
-    "MERGE_FACTOR",
     "MOST_TERMS",
     "SCHEMA",
     "Entry",
@@ -569,6 +548,7 @@ __all__ = [
     "merge_segments",
     "most_telling",
     "newest_lengths",
+    "newest_segment",
     "read_bodies",
     "read_lengths",
     "read_most_telling",

@@ -19,10 +19,10 @@ import numpy as np
 
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.alive import still_in
+from sidecar.parts.lexical.merge_choice import due_segments
 from sidecar.parts.lexical.postings import (
     Lengths,
     Row,
-    due_segments,
     insert_rows,
     insert_segment,
     lengths_in,
