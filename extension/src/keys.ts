@@ -11,13 +11,16 @@ export function keyboardIsElsewhere(env: Pick<typeof vscode.env, "remoteName" | 
   return env.remoteName !== undefined && env.remoteName !== "wsl";
 }
 
-/** A key that our texts write as `Ctrl+Enter`, as the keyboard names it; if that is not known, both ways. */
+/**
+ * A key that our texts write as `Ctrl+Enter`, as the keyboard names it; if that is not known, both ways. Where ours is Alt
+ * and a letter, it is Ctrl+Cmd on macOS, because Option and a letter types a character there.
+ */
 export function keyName(
   key: string,
   platform: NodeJS.Platform = process.platform,
   elsewhere: boolean = keyboardIsElsewhere(),
 ): string {
-  const onMac = key.replaceAll("Ctrl", "Cmd").replaceAll("Alt", "Option");
+  const onMac = key.replaceAll("Ctrl", "Cmd").replaceAll("Alt", "Ctrl+Cmd");
   if (elsewhere) return `${key}, on macOS ${onMac}`;
   return platform === "darwin" ? onMac : key;
 }
