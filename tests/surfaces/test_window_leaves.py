@@ -173,12 +173,17 @@ async def test_a_question_goes_with_its_window_although_another_is_on_the_folder
     call.cancel()
 
 
+def _noted(asked: list[Any], params: Any) -> Any:
+    asked.append(params)
+    return params["actions"][-1]
+
+
 async def test_what_nobody_was_asked_about_before_its_window_left_is_not_done(daemon: Daemon) -> None:
     daemon.go_on.set()
     daemon.workspace.refresh(lambda *_: None, lambda: False)
     asked: list[Any] = []
     first = await daemon.window("First")
-    await daemon.window("Second", answer=lambda params: asked.append(params) or params["actions"][-1])
+    await daemon.window("Second", answer=lambda params: _noted(asked, params))
     view = daemon.views["First"]
     view.validating.clear()
     view.go_on.clear()
