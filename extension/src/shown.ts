@@ -2,6 +2,8 @@
 // Every text for a person is made here: `said` is the sentence for a message (`tell.ts`), the others are for rows.
 
 const MOST = 60;
+/** For a path: enough to find the file (docs/decisions/0035). */
+const MOST_OF_PLACE = 240;
 /** Invisible characters: control characters, marks that reorder text or have no width, tags, halves of characters. */
 const HIDDEN = String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{E0000}-\u{E0FFF}]`;
 /** Joiners that shape what can be seen; `sidecar/shown.py` says where and why. They are not hidden. */
@@ -59,10 +61,10 @@ export function inTitle(text: string): string {
   return short(visible(oneLine(text)));
 }
 
-function short(text: string): string {
+function short(text: string, most = MOST): string {
   const letters = Array.from(text);
-  if (letters.length <= MOST) return text;
-  return [...letters.slice(0, MOST / 2 - 1), "…", ...letters.slice(-MOST / 2)].join("");
+  if (letters.length <= most) return text;
+  return [...letters.slice(0, most / 2 - 1), "…", ...letters.slice(-most / 2)].join("");
 }
 
 /** A sentence of ours, as a message may show it. */
@@ -70,7 +72,15 @@ export class Sentence {
   constructor(readonly text: string) {}
 }
 
-/** Quotes every string that it is given; a `Sentence` and a number stay as they are. */
+/** For a sentence: a path, quoted, with every mark, and whole unless it is very long. No part of it becomes a link. */
+export function place(path: string): Sentence {
+  const plain = fromSidecar(path)
+    .text.replace(/:(?=\/\/)/g, ": ")
+    .replaceAll('"', "'");
+  return new Sentence(`"${short(plain, MOST_OF_PLACE)}"`);
+}
+
+/** Quotes every string that it is given; a `Sentence` and a number stay as they are. A path is given as a `place`. */
 export function said(parts: TemplateStringsArray, ...values: (string | number | Sentence)[]): Sentence {
   return new Sentence(parts.map((part, at) => part + (at < values.length ? textOf(values[at]) : "")).join(""));
 }

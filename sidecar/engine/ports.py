@@ -263,13 +263,14 @@ class MergeInSteps(Protocol):
     """Merges segments of the lexical index, each step in a transaction of the caller. Searches find the same after each
     step. If a transaction is rolled back, the work has to continue with a new one of these.
 
-    `at_rest`: whether few segments are to be left, or only those are merged that are due after a commit.
+    `at_rest`: whether few segments are to be left, or only those are merged that are due after a commit. `alive`: the
+    number of chunks, if known.
     """
 
-    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
+    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
         """Whether `step` would do anything. Only reads."""
 
-    def step(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
+    def step(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
         """Does a part of the remaining work. Returns False if there was none."""
 
 

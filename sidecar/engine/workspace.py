@@ -265,10 +265,9 @@ class IndexedWorkspace:
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
         """See `sidecar.model.workspace.Workspace.index_matching`."""
-        stop = self.activity.or_stopped(self._jobs.or_cancelled(cancelled))
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
         head = self._files.checkout().head
-        matched = match_patterns(self._files, self._limit_with(asked), asked, stop)
+        matched = match_patterns(self._files, self._limit_with(asked), asked, self.activity.or_stopped(cancelled))
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
         is_new = not self._index.exists()
@@ -279,6 +278,7 @@ class IndexedWorkspace:
                 self._limit.set(limit.with_paths({found.path for files in matched.files for found in files}))
             generation = self._index.ready()
             report = self.activity.reporting(progress)
+            stop = self.activity.or_stopped(self._jobs.or_cancelled(cancelled))
             return index_matched(generation, matched, self._buffers, force, report, stop, head if is_new else None)
 
     def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -554,7 +554,7 @@ class IndexedWorkspace:
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         if self._rested is not None and self.resting and self._index.exists() and not problem:
-            return replace(self._rested, strategy=self.settings().indexing_strategy)
+            return replace(self._rested, strategy=self.settings().indexing_strategy, gone=self._is_gone())
         self._rested = None
         settings = self.settings()
         setting = self._index.unapplied(generation) if generation is not None else ""
@@ -572,7 +572,11 @@ class IndexedWorkspace:
         # If the settings name another model than the index has, only a rebuild applies that. A model that cannot be
         # loaded is in the warning.
         model = fault.detail if isinstance(fault, IndexCorrupt) else ""
-        return replace(status, unapplied=one_line(setting, model), gone=not Path(self._root).is_dir())
+        return replace(status, unapplied=one_line(setting, model), gone=self._is_gone())
+
+    def _is_gone(self) -> bool:
+        """Whether the folder is not there now."""
+        return not Path(self._root).is_dir()
 
     def _team_note(self, settings: Settings) -> str:
         """Returns why the team's vectors are not asked for at the moment; empty if they are."""

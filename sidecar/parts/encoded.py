@@ -31,20 +31,32 @@ _LONG = 60
 _LONG_RUN = re.compile(rf"[A-Za-z0-9+/]{{{_LONG}}}")
 _MANY_GROUPS = 40
 _FEW_BYTES = 32
+_MOST_KEPT = 1000
+"""The number of texts whose result is kept."""
+_LONGEST_KEPT = 6000
+"""In characters. Chunks of code and prose are shorter."""
 _REPEATS = re.compile(r"(.)\1+")
 
 
-@lru_cache(maxsize=2048)
 def without_encoded(text: str) -> str:
     """Returns the text with one space in place of each long piece of encoded data. A data URI keeps its media type.
 
-    Cached, because the texts of a file are wanted twice, for the words and for the model.
+    The result for a text that may be a chunk's is kept for a while, because it is wanted twice: for the words, and for
+    the model. Call `without_encoded_once` for other texts.
     """
+    return _kept(text) if len(text) <= _LONGEST_KEPT else without_encoded_once(text)
+
+
+def without_encoded_once(text: str) -> str:
+    """Returns the same as `without_encoded`, for a text that is wanted once."""
     # Nearly every text is done here, in a tenth of the time that the patterns take.
     parts = text.split()
     any_long = max(map(len, parts), default=0) >= _LONG
     rest = _without_long_data(text) if any_long and _may_have_data(text, parts) else text
     return _BYTES.sub(" ", rest) if rest.count("0x") >= _FEW_BYTES or (any_long and "\\x" in rest) else rest
+
+
+_kept = lru_cache(_MOST_KEPT)(without_encoded_once)
 
 
 def _may_have_data(text: str, parts: Sequence[str]) -> bool:

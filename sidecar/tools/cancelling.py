@@ -32,5 +32,5 @@ CANCEL_INDEXING = ToolSpec(
     run=cancel_indexing,
     read_only=False,
     idempotent=True,
-    alongside=True,
+    apart=True,
 )

@@ -222,6 +222,8 @@ class _CallRecord:
         else:
             self._log.update(self._entry, state="asking")
             self._asks(True)
+            if self._caller.editor is not None and self._caller not in self._caller.home.attached():
+                raise Cancelled("Its client left before it was asked.")
             answered = await self._caller.home.ask(question, workspace, self._caller, ask, beside)
             self._asks(False)
         somebody = answered.answer in ("accept", "decline", "cancel")

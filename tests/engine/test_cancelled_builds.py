@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model.answers import Coverage, SearchRequest, StatusAnswer
+from sidecar.model.answers import BuildReport, Coverage, SearchRequest, StatusAnswer
 from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.tools.status_result import index_status
 from tests.engine.projects import FILES, Project, find
@@ -148,6 +150,16 @@ def test_a_build_that_ended_with_its_client_goes_on_when_somebody_is_shown_the_i
     assert first_that(lambda status: status.status == "ready", announced).files == MANY
 
 
+def test_it_goes_on_in_a_large_workspace_as_soon_as_that_is_watched(large: Project) -> None:
+    large.flags["indexingStrategy"] = "lazy"
+    large.watcher = True
+    left_half_made(large)
+    large.close()
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
+    large.open(in_time=1, stay=0.5).on_change(announced.put)
+    assert first_that(lambda status: status.status == "ready", announced).files == MANY
+
+
 def test_it_goes_on_in_a_later_process_too(large: Project) -> None:
     left_half_made(large)
     large.close()
@@ -214,3 +226,61 @@ def test_a_pass_over_a_complete_index_is_not_cancelled(large: Project) -> None:
     workspace = large.open()
     workspace.create(no_progress, never_cancelled)
     assert not workspace.cancel("Window")
+
+
+def test_a_deletion_is_not_cancelled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.prepares_here = True
+    workspace = project.open()
+    workspace.create(no_progress, never_cancelled)
+    said: queue.Queue[bool] = queue.Queue()
+    take_lease = IndexHandle.take_lease
+
+    def cancelled_meanwhile(index: IndexHandle) -> None:
+        threading.Thread(target=lambda: said.put(workspace.cancel("Window")), daemon=True).start()
+        assert not said.get(timeout=PATIENCE_S)
+        take_lease(index)
+
+    monkeypatch.setattr(IndexHandle, "take_lease", cancelled_meanwhile)
+    workspace.delete()
+    assert workspace.status().status == "not_found"
+
+
+def test_whoever_waits_for_a_build_that_a_person_cancels_is_cancelled_too(
+    large: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, go_on = threading.Event(), threading.Event()
+    left_half_made(large)
+    large.close()
+
+    def hold(path: str) -> None:
+        if path.startswith("zmore/"):
+            reading.set()
+            assert go_on.wait(PATIENCE_S)
+
+    large.before_reading = hold
+    workspace = large.open()
+    workspace.on_change(lambda status: None)
+    assert reading.wait(PATIENCE_S)
+    waits = threading.Event()
+    ended: queue.Queue[BuildReport | Cancelled] = queue.Queue()
+    end_live_update = LiveUpdate.end
+
+    def note_that_it_waits(live_update: LiveUpdate, *, for_good: bool = False) -> None:
+        waits.set()
+        end_live_update(live_update, for_good=for_good)
+
+    def build() -> None:
+        try:
+            ended.put(workspace.create(no_progress, never_cancelled))
+        except Cancelled as error:
+            ended.put(error)
+
+    monkeypatch.setattr(LiveUpdate, "end", note_that_it_waits)
+    threading.Thread(target=build, daemon=True).start()
+    assert waits.wait(PATIENCE_S)
+    cancelling = threading.Thread(target=workspace.cancel, args=("Window",), daemon=True)
+    cancelling.start()
+    go_on.set()
+    assert isinstance(ended.get(timeout=PATIENCE_S), Cancelled)
+    cancelling.join(PATIENCE_S)
+    assert SAID in said_by_search(workspace)

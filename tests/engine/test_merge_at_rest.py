@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import queue
 import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
 
 import pytest
 
+from sidecar.engine.concurrency.fair_slots import FairSlots
+from sidecar.engine.concurrency.right_of_way import RightOfWay
+from sidecar.engine.index.generation import Writer
+from sidecar.engine.ingest import plan
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.engine.update import builder
+from sidecar.engine.update.activity import Activity
+from sidecar.engine.update.builder import Builder
+from sidecar.engine.update.jobs import Jobs
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled, SidecarError
 from sidecar.model.answers import StatusAnswer
-from sidecar.parts.lexical import merge_choice
-from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
-from sidecar.parts.lexical.stepped_merge import MOST_LEFT
+from sidecar.model.terms import never_cancelled, no_progress
+from sidecar.parts.lexical import LexicalIndex, merge_choice
+from sidecar.parts.lexical.merge_choice import FEW_SEGMENTS, MERGE_FACTOR
+from sidecar.parts.lexical.stepped_merge import MOST_LEFT, SteppedMerge
 from tests.engine.projects import Project, find, image, index
-from tests.patience import first_that, until
+from tests.patience import PATIENCE_S, first_that, until
 
 pytestmark = pytest.mark.process
 
@@ -92,6 +108,158 @@ def test_merging_leaves_the_revision_so_that_what_searches_have_made_of_it_stays
     generation.writer.indexer.merge_in_steps(lambda: False, at_rest=True)
     assert segments_of(project) < segments
     assert revision_of(project) == before
+
+
+def test_files_that_are_indexed_again_by_patterns_are_left_in_few_segments(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = project.open()
+    for number in range(MERGE_FACTOR + FEW_SEGMENTS):
+        project.write(f"src/part{number}.py", f"def retry_backoff{number}():\n    return 'cookies'\n")
+    index(workspace)
+    monkeypatch.setattr(plan.batches, "__defaults__", (1, 1))
+    report = workspace.index_matching(["src/part*.py"], True, no_progress, never_cancelled)
+    assert report.indexed == MERGE_FACTOR + FEW_SEGMENTS
+    assert segments_of(project) <= FEW_SEGMENTS
+
+
+def test_who_has_one_file_indexed_does_not_wait_for_a_long_merge(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LexicalIndex, "merge_in_steps", lambda _: SteppedMerge(rows=4))
+    workspace = project.open()
+    index(workspace)
+    for number in range(MERGE_FACTOR + 2):
+        text = "".join(f"def retry_backoff{number}_{part}():\n    return {part}\n" for part in range(40))
+        project.write("src/retry.py", text)
+        workspace.reindex_file("src/retry.py")
+    assert segments_of(project) > MERGE_FACTOR, "the merge goes on with the next file or change"
+    tidy(workspace, never_cancelled)
+    assert segments_of(project) < MERGE_FACTOR
+    assert "src/retry.py" in find(workspace, f"retry_backoff{MERGE_FACTOR + 1}")
+
+
+class Steps:
+    """Steps of a merge that never ends. `step` is called within each, with its number."""
+
+    def __init__(self, step: Callable[[int], object]) -> None:
+        self.done = 0
+        self._step = step
+
+    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
+        return True
+
+    def step(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
+        self.done += 1
+        self._step(self.done)
+        return True
+
+
+def test_no_thread_can_continue_a_merge_that_has_failed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    made: list[Steps] = []
+    free: list[bool] = []
+
+    def look() -> None:
+        lock = writer_of(workspace).manifest.lock
+        free.append(lock.acquire(blocking=False))
+        if free[-1]:
+            lock.release()
+
+    def make(_: LexicalIndex) -> Steps:
+        if made:
+            in_another_thread(look)
+        made.append(Steps(fail))
+        return made[-1]
+
+    monkeypatch.setattr(LexicalIndex, "merge_in_steps", make)
+    workspace = project.open()
+    index(workspace)
+    with pytest.raises(SidecarError):
+        writer_of(workspace).indexer.merge_in_steps(never_cancelled, at_rest=False)
+    assert len(made) == 2, "the failed one has been replaced"
+    assert free == [False], "the manifest is free only afterwards"
+
+
+def test_threads_that_wait_for_the_manifest_get_it_between_two_steps(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds, waited, threads = 20, list[int](), list[threading.Thread]()
+
+    def wait_for_the_manifest(since: int, waits: threading.Event) -> None:
+        waits.set()
+        with writer.manifest.lock:
+            waited.append(steps.done - since)
+
+    def step(number: int) -> None:
+        if len(threads) == len(waited):
+            waits = threading.Event()
+            threads.append(threading.Thread(target=wait_for_the_manifest, args=(number, waits)))
+            threads[-1].start()
+            assert waits.wait(PATIENCE_S)
+
+    steps = Steps(step)
+    monkeypatch.setattr(LexicalIndex, "merge_in_steps", lambda _: steps)
+    workspace = project.open()
+    index(workspace)
+    writer = writer_of(workspace)
+    writer.indexer.merge_in_steps(lambda: len(waited) == rounds, at_rest=False)
+    assert sum(waited) <= 2 * rounds, f"they waited for so many further steps: {waited}"
+
+
+def test_between_two_steps_the_generation_can_be_swapped(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, swapped = Steps(lambda _: None), list[int]()
+    monkeypatch.setattr(LexicalIndex, "merge_in_steps", lambda _: steps)
+    workspace = project.open()
+    index(workspace)
+
+    def stop() -> bool:
+        if steps.done:
+            with suppress(Cancelled), workspace.index.alone(lambda: True):
+                swapped.append(steps.done)
+        return steps.done >= 3
+
+    tidy(workspace, stop)
+    assert set(swapped) == {1, 2, 3}
+
+
+def test_a_change_that_waits_is_seen_before_questions_go_first(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watched(RightOfWay):
+        gave_way = 0
+
+        def give_way(self) -> None:
+            self.gave_way += 1
+
+    workspace = project.open()
+    index(workspace)
+    questions = Watched()
+    monkeypatch.setattr(builder, "QUESTIONS", questions)
+    tidy(workspace, lambda: True)
+    assert questions.gave_way == 0
+    tidy(workspace, never_cancelled)
+    assert questions.gave_way > 0
+
+
+def tidy(workspace: IndexedWorkspace, stop: Callable[[], bool]) -> None:
+    """Merges what is due between changes, as after a batch of changes."""
+    unused = cast(WorkspaceFiles, None)
+    Builder(unused, workspace.index, Jobs(Activity(lambda: None), FairSlots())).tidy(stop)
+
+
+def writer_of(workspace: IndexedWorkspace) -> Writer:
+    writer = workspace.index.readable().writer
+    assert writer is not None
+    return writer
+
+
+def in_another_thread(do: Callable[[], object]) -> None:
+    thread = threading.Thread(target=do)
+    thread.start()
+    thread.join(PATIENCE_S)
 
 
 def segments_of(project: Project) -> int:

@@ -9,7 +9,9 @@ import textwrap
 
 import pytest
 
+from sidecar.model.files import Chunk, Comment, ParsedFile
 from sidecar.parts.encoded import without_encoded
+from sidecar.parts.lexical.analyse import analyse
 
 RANDOM = random.Random(7)
 BYTES = RANDOM.randbytes(3000)
@@ -73,3 +75,17 @@ def test_what_follows_encoded_data_stays() -> None:
     lines = "\n".join(textwrap.wrap(BASE64, 76))
     name = "aVeryLongNameOfAVariableThatStandsRightAfterTheBlob"
     assert without_encoded(f'"{lines}"\n{name} = 3\n').endswith(f"\n{name} = 3\n")
+
+
+def test_the_text_of_a_chunk_is_looked_at_once_for_the_words_and_the_model() -> None:
+    text = f"key = '{BASE64[:2000]}'"
+    chunk = Chunk(1, 1, text, "code")
+    comments = tuple(Comment(1, f"comment {number} on what follows") for number in range(3_000))
+    first = without_encoded(text)
+    analyse("src/key.py", ParsedFile("python", "lines", (chunk,), comments=comments))
+    assert without_encoded(text) is first, "comments do not push it out"
+
+
+def test_nothing_is_kept_of_a_text_as_long_as_a_file() -> None:
+    text = f"key = '{BASE64}'" + "# what it opens\n" * 500
+    assert without_encoded(text) is not without_encoded(text)

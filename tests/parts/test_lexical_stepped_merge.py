@@ -122,6 +122,73 @@ def test_a_merge_that_was_begun_between_changes_is_continued_at_rest(connection:
     assert segments(connection) == stored_segments(connection) == 1
 
 
+def test_between_changes_a_merge_that_was_begun_at_rest_waits_for_the_next_rest(
+    connection: sqlite3.Connection,
+) -> None:
+    for number in range(MERGE_FACTOR - 1):
+        write(connection, *("alpha beta gamma" for _ in range(8 * number + 1)))
+    before = alive_content(connection, *STEMS)
+    merge = SteppedMerge(rows=_ONE_ROW)
+    begin_writing(connection, merge)
+    assert not merge.has_work(connection, at_rest=False)
+    assert not merge.step(connection, at_rest=False)
+    assert segments(connection) == MERGE_FACTOR - 1
+    finish(connection, merge)
+    assert segments(connection) == stored_segments(connection) <= MOST_LEFT
+    assert alive_content(connection, *STEMS) == before
+
+
+def test_between_changes_what_a_merge_at_rest_has_replaced_is_not_deleted(connection: sqlite3.Connection) -> None:
+    for number in range(MERGE_FACTOR - 1):
+        write(connection, *("alpha beta gamma" for _ in range(8 * number + 1)))
+    merge = SteppedMerge(rows=_ONE_ROW)
+    while segments(connection) == MERGE_FACTOR - 1:
+        assert merge.step(connection, at_rest=True)
+    stored = stored_segments(connection)
+    assert stored > segments(connection), "there is something to delete"
+    assert not merge.has_work(connection, at_rest=False)
+    assert not merge.step(connection, at_rest=False)
+    assert stored_segments(connection) == stored
+    finish(connection, merge)
+    assert stored_segments(connection) == segments(connection)
+
+
+def test_segments_are_merged_between_changes_while_another_merge_waits_for_the_rest(
+    connection: sqlite3.Connection,
+) -> None:
+    for number in range(MERGE_FACTOR - 1):
+        write(connection, *("alpha beta gamma" for _ in range(64 * (number + 1))))
+    merge = SteppedMerge(rows=_ONE_ROW)
+    begin_writing(connection, merge)
+    for _ in range(MERGE_FACTOR):
+        write(connection, "delta")
+    before = alive_content(connection, *STEMS)
+    while merge.has_work(connection, at_rest=False):
+        assert merge.step(connection, at_rest=False)
+    assert segments(connection) == MERGE_FACTOR
+    assert stored_segments(connection) == MERGE_FACTOR + 1, "the other merge keeps what it has written"
+    finish(connection, merge)
+    assert segments(connection) == stored_segments(connection) <= MOST_LEFT
+    assert alive_content(connection, *STEMS) == before
+
+
+@pytest.mark.parametrize("at_rest", [False, True])
+def test_an_index_that_is_mostly_dead_is_merged_however_few_segments_it_has(
+    connection: sqlite3.Connection, at_rest: bool
+) -> None:
+    old = write(connection, *("alpha beta" for _ in range(1_200)))
+    new = write(connection, "alpha gamma")
+    merge = SteppedMerge()
+    assert not merge.has_work(connection, at_rest=at_rest)
+    remove(connection, *old[1:])
+    before = alive_content(connection, *STEMS)
+    while merge.has_work(connection, at_rest=at_rest):
+        assert merge.step(connection, at_rest=at_rest)
+    assert read_lengths(connection).chunk_ids.tolist() == [old[0], *new]
+    assert segments(connection) == stored_segments(connection) == 1
+    assert alive_content(connection, *STEMS) == before
+
+
 @pytest.mark.parametrize("at_rest", [False, True])
 def test_merging_the_newest_segments_costs_the_same_however_large_the_index_is(at_rest: bool) -> None:
     costs = []
@@ -148,9 +215,10 @@ def instructions(connection: sqlite3.Connection, merge: SteppedMerge, at_rest: b
         counted[0] += 1
         return 0
 
+    (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
     connection.set_progress_handler(count, 1)
     while segments(connection) == before:
-        assert merge.step(connection, at_rest=at_rest)
+        assert merge.step(connection, at_rest=at_rest, alive=alive)
     connection.set_progress_handler(None, 1)
     return counted[0]
 

@@ -341,6 +341,157 @@ def test_ordinary_code_hashes_and_options_keep_their_text(path: str, text: str) 
     assert examine(path, text + "\n").text == text + "\n"
 
 
+def address(seed: int) -> str:
+    return "0x" + noise(40, "0123456789abcdefABCDEF", seed)
+
+
+# Maps that are called keys, tokens or secrets and hold none. A value may not be masked in any of them.
+HARMLESS_MAPS = {
+    "addresses of contracts": (
+        "config/mainnet.json",
+        '{\n"tokens": {\n' + ",\n".join(f'  "T{seed}": "{address(seed)}"' for seed in range(5)) + "\n}}",
+    ),
+    "addresses of accounts": (
+        "config/solana.json",
+        '{\n "tokens": {\n  "USDC": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"\n }\n}',
+    ),
+    "public keys of nix": (
+        "nix.yaml",
+        "trusted-public-keys:\n  cache: " + noise(43) + "=\n  other: cache.nixos.org-1:" + noise(43, seed=4) + "=",
+    ),
+    "keys of a binary cache": ("nix/conf.yml", "keys:\n  cache: cache.nixos.org-1:" + noise(43) + "="),
+    "public keys of SSH": ("keys.yaml", "keys:\n  mona: AAAAC3NzaC1lZDI1NTE5AAAA" + "I" + noise(43)),
+    "keys of hosts": ("hosts.yml", "host_keys:\n  gate: " + noise(43) + "="),
+    "public keys of age": ("sops.yaml", "keys:\n  mona: age1" + noise(58, "023456789acdefghjklmnpqrstuvwxyz")),
+    "fingerprints": ("apt.yaml", "gpg-keys:\n  release: " + noise(40, "0123456789ABCDEF")),
+    "a name of a secret": ("a.yaml", "credentials:\n  secretName: prod-db-2024"),
+    "names of secrets": (
+        "a.yaml",
+        "secrets:\n  db: prod_db_password_v20240601\n  tls: wildcard-tls-2024\n  app: app-config-5f4mtkh8b2",
+    ),
+    "what a secret is for": (
+        "a.yaml",
+        "secrets:\n  provider: Vault2Provider\n  storageClass: gp3Encrypted2024\n  userName: svcBackup2024",
+    ),
+    "names of caches": ("ci.yml", "cache_keys:\n  deps: v1-deps-2024\n  build: v2-build-8f14e45fceea167a"),
+    "names of caches without a prefix": ("ci.yml", "keys:\n  deps: v1-deps-2024\n  npm: node-modules-v20-x64-2024"),
+    "a keyboard": ("keyboard.json", '{\n"keys": {\n  "down": "ArrowDown40",\n  "f": "NumpadEnter108"\n}}'),
+    "chords": ("keymap.yaml", "keys:\n  copy: C-x-8-return101\n  paste: <leader>p201\n  zoom: Ctrl+Shift+F10"),
+    "translations": (
+        "locale/en.yaml",
+        "keys:\n  hello: Hello2World\n  step_two: onboarding.stepTwo2024\n  plural: cartItems_plural_1001",
+    ),
+    "tokens of a design": (
+        "theme/tokens.json",
+        '"tokens": {\n  "font": "InterVariable600",\n  "blue": "3b82f6ff",\n  "color-primary": "#3b82f6"\n}',
+    ),
+    "design tokens in YAML": (
+        "tokens.yaml",
+        "design_tokens:\n  accent: rgba59x130x246\n  radius: roundedXl2024\n  blue: Blue500Accent2",
+    ),
+    "flags of features": ("flags.yml", "feature_keys:\n  nav: newNav2024Rollout\n  pay: checkout-v2-q3-2024"),
+    "keys of SQL": ("schema.yaml", "primary_keys:\n  users: usersPk2024Id\nforeign_keys:\n  a: fk_orders_users_2024"),
+    "keys to sort by": ("dynamo.yml", "sort_keys:\n  a: GSI1SK2024Order\nkeys:\n  c: GSI2PK1001\n  b: createdAt#2024"),
+    "keys of routes": ("routes.yaml", "keys:\n  users: GetUsersV2Route201\n  orders: /api/v2/orders2024"),
+    "claims": ("jwt.yaml", "token_claims:\n  sub: userId2024\n  roles: realmAccess2Roles\n  jti: JwtId2Claim"),
+    "tokens of a lexer": (
+        "grammar.yaml",
+        "tokens:\n  FLOAT: Float64Literal\n  HEX: HexInteger128\n  WS: WhiteSpace1001\n  UTF: Utf8StringLiteral",
+    ),
+    "hashes of a lock file": (
+        "lock.yaml",
+        "keys:\n  a: sha512-" + noise(86) + "==\n  b: sha256:" + hashlib.sha256(b"a").hexdigest(),
+    ),
+    "objects in a bucket": ("s3.yaml", "keys:\n  dump: backups.2024-06-01T10.sql.gz\n  logs: logs2024Q3.parquet"),
+    "keys of Redis": ("redis.yaml", "keys:\n  session: session:v2:user1001\n  rate: rate_limit:v3:2024q1"),
+    "keys of Terraform": ("main.tf", 'keys = {\n  alias = "alias/AppData2024"\n  spec  = "SYMMETRIC_DEFAULT_2024"\n}'),
+    "special tokens": ("special.json", '"special_tokens": {\n  "eos": "<|im_end_2024|>",\n  "pad": "PadToken1001"\n}'),
+}
+
+
+@pytest.mark.parametrize("kind", HARMLESS_MAPS)
+def test_a_map_that_holds_names_addresses_or_public_keys_keeps_its_text(kind: str) -> None:
+    path, text = HARMLESS_MAPS[kind]
+    assert examine(path, text + "\n").text == text + "\n"
+
+
+UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://login.microsoftonline.com/{UUID}/oauth2/token",
+        f"https://sts.windows.net/{UUID}/",
+        "https://gist.github.com/" + noise(32, "0123456789abcdef"),
+        "https://notion.so/" + noise(32, "0123456789abcdef"),
+        "https://discord.com/invite/" + noise(8),
+        "https://zoom.us/j/" + noise(11, string.digits),
+        "https://docs.google.com/document/d/" + noise(44) + "/edit",
+        "https://drive.google.com/" + noise(32),
+        "https://www.youtube.com/playlist/" + noise(32),
+        "https://git.corp.net/" + noise(40, "0123456789abcdef"),
+        "https://cdn.corp.net/" + noise(40, "0123456789abcdef") + ".png",
+        "https://cdn.corp.net/" + noise(32, "0123456789abcdef"),
+        "https://web.archive.org/web/20240101000000/" + noise(32),
+        "https://hub.docker.com/layers/sha256-" + noise(64, "0123456789abcdef"),
+        f"https://api.corp.net/{UUID}/items",
+        f"http://node-1.corp.net:8080/{UUID}",
+        f"https://api.corp.net/v1/{UUID}/items",
+        "https://api.corp.net/" + noise(32, "0123456789abcdef") + "/items",
+        "https://nodejs.corp.net/" + noise(32, "0123456789abcdef"),
+        "https://unblock.corp.net/" + noise(32, "0123456789abcdef"),
+    ],
+)
+def test_an_address_that_names_a_thing_keeps_its_text(url: str) -> None:
+    text = f"const page = '{url}';\n"
+    assert examine("src/a.ts", text).text == text
+
+
+@pytest.mark.parametrize(
+    "before_and_after",
+    [
+        "https://bsc.getblock.io/ /mainnet/",
+        "https://rpc.corp.net/ ",
+        "https://eth-rpc.corp.net/ ",
+        "https://nd-422-757-666.p2pify.com/ /ext/bc/rpc",
+        "https://eth-sepolia.corp.net/ ",
+        "https://api.corp.net/v2/ ",
+    ],
+)
+def test_a_key_that_begins_the_path_of_a_node_of_a_chain_is_hidden(before_and_after: str) -> None:
+    before, after = before_and_after.split(" ")
+    examined = examine("src/a.ts", f"const node = '{before}{noise(32)}{after}';\n")
+    assert examined.text == f"const node = '{before}{'*' * 32}{after}';\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("etl/load.hql", "join raw_events_2024_q3_eu1_v2"),
+        ("notes.txt", f"claim pvc-{UUID}"),
+        ("storage.conf", f"claim pvc-{UUID}"),
+        ("storage.conf", f"claim {UUID}"),
+        ("cluster.conf", f"join {UUID}"),
+        ("cluster.conf", f"register node {UUID};"),
+        ("coredns.conf", "dns clusterip kube-dns-7c9f8b6d5-x2k4q"),
+        ("cluster.cfg", "join worker-7c9f8b6d5-x2k4q-eu1.corp"),
+        ("notes.txt", "register " + noise(40, "0123456789abcdef")),
+        ("events.log", "login session " + noise(32)),
+        ("hive.conf", "join raw_events_2024_q3_eu1_v2"),
+    ],
+)
+def test_a_statement_that_names_a_table_a_volume_or_a_pod_keeps_its_text(path: str, line: str) -> None:
+    assert examine(path, line + "\n").text == line + "\n"
+
+
+@pytest.mark.parametrize("path", ["dns/Caddyfile", "agent.conf", "agent.cfg", "site.caddy", ".agentrc"])
+def test_the_token_of_a_statement_that_signs_in_is_hidden(path: str) -> None:
+    for statement in ("dns cloudflare", "login", "register"):
+        before, after = f"tls {{\n\t{statement} ", "\n}\n"
+        assert examine(path, before + noise(40) + after).text == before + "*" * 40 + after
+
+
 # ---------------------------------------------------------------- masking
 
 

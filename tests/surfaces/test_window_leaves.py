@@ -25,12 +25,23 @@ from tests.surfaces.lsp_client import NO_ANSWER
 from tests.surfaces.lsp_in_process import InProcessEditor
 
 FILES = {f"src/module_{number}.py": f"def function_{number}():\n    pass\n" for number in range(3)}
-ASK = "window/showMessageRequest"
+ASK, CREATE = "window/showMessageRequest", "window/workDoneProgress/create"
 EVERYWHERE = ActivityParams(everywhere=True)
 
 
 class View(FakeWorkspaces):
-    """What one session sees of the daemon's workspaces. Closing it leaves the workspace open."""
+    """What one session sees of the daemon's workspaces. Closing it leaves the workspace open. A call is validated when
+    `go_on` is set."""
+
+    def __init__(self, workspace: FakeWorkspace) -> None:
+        super().__init__(workspace)
+        self.validating, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
+
+    def get(self, root: str) -> Any:
+        self.validating.set()
+        assert self.go_on.wait(PATIENCE_S)
+        return super().get(root)
 
     def close(self) -> None:
         self.closed = True
@@ -55,9 +66,15 @@ class Daemon:
         view = self.views[name] = View(self.workspace)
         return Service(view)
 
-    async def window(self, name: str, *folders: Path, answer: Any = lambda params: params["actions"][0]) -> Any:
+    async def window(
+        self,
+        name: str,
+        *folders: Path,
+        answer: Any = lambda params: params["actions"][0],
+        creates: Any = lambda params: None,
+    ) -> InProcessEditor:
         server = make_lsp(SharedService(self.service(name)), sessions=self.sessions)
-        editor = InProcessEditor(server, {ASK: answer})
+        editor = InProcessEditor(server, {ASK: answer, CREATE: creates})
         await editor.start(*(folders or (self.root,)), name=name)
         return editor
 
@@ -67,11 +84,11 @@ class Daemon:
         assert await asyncio.to_thread(self.reached.wait, PATIENCE_S)
         return call
 
-    async def ended(self) -> str:
-        """Lets the build go on, and returns how its call ended."""
+    async def ended(self, tool: str = "create_index") -> str:
+        """Lets the build go on, and returns how the last call of the tool ended."""
         self.go_on.set()
         while True:
-            calls = [call for call in self.sessions.activity(EVERYWHERE).entries if call.tool == "create_index"]
+            calls = [call for call in self.sessions.activity(EVERYWHERE).entries if call.tool == tool]
             if calls and calls[-1].state not in ("running", "asking"):
                 return str(calls[-1].state)
             await asyncio.sleep(0.01)
@@ -153,6 +170,36 @@ async def test_a_question_goes_with_its_window_although_another_is_on_the_folder
     await first.die()
     assert daemon.workspace.status().status == "ready"
     assert daemon.views["First"].closed
+    call.cancel()
+
+
+async def test_what_nobody_was_asked_about_before_its_window_left_is_not_done(daemon: Daemon) -> None:
+    daemon.go_on.set()
+    daemon.workspace.refresh(lambda *_: None, lambda: False)
+    asked: list[Any] = []
+    first = await daemon.window("First")
+    await daemon.window("Second", answer=lambda params: asked.append(params) or params["actions"][-1])
+    view = daemon.views["First"]
+    view.validating.clear()
+    view.go_on.clear()
+    call = asyncio.ensure_future(first.request("sidecar/deleteIndex", {}))
+    assert await asyncio.to_thread(view.validating.wait, PATIENCE_S)
+    await first.die()
+    view.go_on.set()
+    assert await daemon.ended("delete_index") == "cancelled"
+    assert not asked
+    assert daemon.workspace.status().status == "ready"
+    call.cancel()
+
+
+async def test_nothing_waits_for_an_answer_of_a_window_that_has_left(daemon: Daemon) -> None:
+    first = await daemon.window("First", creates=lambda params: NO_ANSWER)
+    await daemon.window("Second")
+    call = await daemon.indexing(first)
+    await first.expect_method(CREATE)
+    await first.die()
+    assert await daemon.ended() == "done"
+    assert not [task for task in asyncio.all_tasks() if "WorkDone._open" in repr(task)]
     call.cancel()
 
 

@@ -7,7 +7,7 @@ import type { VirtualTexts } from "../virtualText";
 import { AGENTS, type Agent } from "./catalog";
 import { madeFor, takeAway } from "./made";
 import { entryText, firstDifference, withEntry } from "./entry";
-import { fromSidecar, said } from "../shown";
+import { fromSidecar, place, said } from "../shown";
 import { tell } from "../tell";
 
 export async function connectAgent(programs: Programs, texts: VirtualTexts): Promise<void> {
@@ -41,7 +41,7 @@ async function confirm(proposal: Proposal, texts: VirtualTexts): Promise<void> {
   const chosen = await tell.dialog(
     said`Connect ${fromSidecar(agent.name)}?`,
     [
-      said`${file.fsPath} gets this entry, and everything else in it stays:`,
+      said`${place(file.fsPath)} gets this entry, and everything else in it stays:`,
       said``,
       ...entryText(agent, entry).split("\n").map(fromSidecar),
     ],
@@ -58,8 +58,8 @@ const COPY = "Copy the Entry Instead";
 
 /** Shows the top of the file, whatever its length. */
 function reveal(line: number): void {
-  const place = new vscode.Range(line, 0, line, 0);
-  vscode.window.activeTextEditor?.revealRange(place, vscode.TextEditorRevealType.AtTop);
+  const top = new vscode.Range(line, 0, line, 0);
+  vscode.window.activeTextEditor?.revealRange(top, vscode.TextEditorRevealType.AtTop);
 }
 
 async function writeChecked({ agent, file, entry, before, after }: Proposal): Promise<void> {
@@ -80,17 +80,17 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
 async function takeBack({ agent, file, before, after }: Proposal, made: readonly vscode.Uri[]): Promise<void> {
   const now = await textOf(file);
   if (now.unsaved || now.text !== after) {
-    const message = said`${file.fsPath} has changed since, so its entry is yours to remove.`;
+    const message = said`${place(file.fsPath)} has changed since, so its entry is yours to remove.`;
     if ((await tell.warning(message, "Open File")) === "Open File") await vscode.window.showTextDocument(file);
     return;
   }
   if (made.length === 0) await vscode.workspace.fs.writeFile(file, Buffer.from(before, "utf8"));
   else await takeAway(vscode.workspace.fs, made);
-  void tell.info(said`${fromSidecar(agent.name)} is not connected any more: ${file.fsPath} is as it was.`);
+  void tell.info(said`${fromSidecar(agent.name)} is not connected any more: ${place(file.fsPath)} is as it was.`);
 }
 
 async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: string): Promise<void> {
-  const message = said`${file.fsPath} was not changed: ${fromSidecar(reason)} Add the entry by hand.`;
+  const message = said`${place(file.fsPath)} was not changed: ${fromSidecar(reason)} Add the entry by hand.`;
   const chosen = await tell.warning(message, "Copy Entry", "Open File");
   if (chosen === "Copy Entry") await copyEntry(agent, entry);
   if (chosen === "Open File") await vscode.window.showTextDocument(file);

@@ -1,8 +1,6 @@
 // The indexing jobs that were begun in this window.
 import * as vscode from "vscode";
 
-const BUILDING = "sidecar.building";
-
 export class Builds implements vscode.Disposable {
   private readonly running = new Map<string, vscode.CancellationTokenSource>();
   private readonly ends = new Map<string, Promise<unknown>>();
@@ -18,7 +16,7 @@ export class Builds implements vscode.Disposable {
   async during<T>(folder: string, work: (token: vscode.CancellationToken) => Promise<T>): Promise<T> {
     const source = new vscode.CancellationTokenSource();
     if (!this.running.has(folder)) this.running.set(folder, source);
-    this.changed();
+    this.changes.fire();
     const result = work(source.token);
     if (this.running.get(folder) === source) this.ends.set(folder, result);
     try {
@@ -26,7 +24,7 @@ export class Builds implements vscode.Disposable {
     } finally {
       if (this.running.get(folder) === source) this.running.delete(folder);
       source.dispose();
-      this.changed();
+      this.changes.fire();
     }
   }
 
@@ -39,10 +37,5 @@ export class Builds implements vscode.Disposable {
   /** Cancels nothing: a job goes on without this window where another client is on its folder. */
   dispose(): void {
     this.changes.dispose();
-  }
-
-  private changed(): void {
-    void vscode.commands.executeCommand("setContext", BUILDING, this.running.size > 0);
-    this.changes.fire();
   }
 }

@@ -6,12 +6,13 @@ import type { Features } from "../features";
 import type { BuildStats, CreateResult, ReindexResult } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
 import { adviceForError } from "../search/advice";
-import { type Sentence, fromSidecar, said } from "../shown";
+import { type Sentence, fromSidecar, place, said } from "../shown";
 import { tell } from "../tell";
 import { duration } from "../time";
 import type { Builds } from "./builds";
+import { cancelIn, cancelIndexing } from "./cancelling";
 import { explained } from "./explanation";
-import { type FileInFolder, fileFor, folderFor, nameOf, openFolders } from "./folders";
+import { type FileInFolder, fileFor, folderFor, nameOf } from "./folders";
 import { canCancel } from "./offers";
 
 export function registerCommands(features: Features, builds: Builds): vscode.Disposable[] {
@@ -46,21 +47,6 @@ async function complain(failure: Failure): Promise<void> {
   const help = command === undefined ? [] : [command.title];
   const chosen = await tell.error(said`Sidecar: ${fromSidecar(detail)}`, ...help);
   if (command !== undefined && chosen === command.title) await vscode.commands.executeCommand(command.id);
-}
-
-/** Of the given folder, otherwise of every open one that is being indexed. */
-async function cancelIndexing(sidecar: Sidecar, builds: Builds, given: unknown): Promise<void> {
-  for (const folder of openFolders()) {
-    const uri = folder.uri.toString();
-    const isMeant = typeof given === "string" ? given === uri : canCancel(sidecar.statuses.get(uri), builds.has(uri));
-    if (isMeant) await cancelIn(sidecar, builds, uri);
-  }
-}
-
-/** Whoever has begun it. */
-async function cancelIn(sidecar: Sidecar, builds: Builds, uri: string): Promise<void> {
-  if (builds.has(uri)) await builds.cancel(uri);
-  else await sidecar.call("sidecar/cancelIndexing", { workspace: uri });
 }
 
 /** In place of what starts from a snapshot here, if something does. */
@@ -101,11 +87,11 @@ const METHODS = {
 async function build(sidecar: Sidecar, builds: Builds, deed: Deed, given: unknown): Promise<void> {
   const folder = await folderFor(given);
   if (folder === undefined) return;
-  const place = { workspace: folder.uri.toString() };
-  const result = await builds.during<CreateResult | ReindexResult>(place.workspace, (token) =>
+  const params = { workspace: folder.uri.toString() };
+  const result = await builds.during<CreateResult | ReindexResult>(params.workspace, (token) =>
     deed === "reindex"
-      ? sidecar.call(METHODS[deed], place, token)
-      : sidecar.agreed(folder.uri.fsPath, () => sidecar.call(METHODS[deed], place, token)),
+      ? sidecar.call(METHODS[deed], params, token)
+      : sidecar.agreed(folder.uri.fsPath, () => sidecar.call(METHODS[deed], params, token)),
   );
   if (result.status === "cancelled") return;
   const chosen = await tell.info(
@@ -147,7 +133,7 @@ async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
   const params = { file_path: file.path, workspace: file.folder.uri.toString() };
   const { status, chunksCreated } = await sidecar.call("sidecar/reindexFile", params);
   const done = status === "removed" ? "removed from the index" : `indexed again, ${counted(chunksCreated, "chunk")}`;
-  tell.briefly("check", said`${file.path}: ${fromSidecar(done)}`);
+  tell.briefly("check", said`${place(file.path)}: ${fromSidecar(done)}`);
 }
 
 async function explain(sidecar: Sidecar, given: unknown, path: unknown): Promise<void> {

@@ -1,7 +1,7 @@
 // Why a file is or is not in the index, in sentences.
 import { counted } from "../counts";
 import type { PathExplanation } from "../protocol.gen";
-import { type Sentence, fromSidecar, said } from "../shown";
+import { type Sentence, fromSidecar, place, said } from "../shown";
 import { ruleText } from "./rules";
 
 export interface Explained {
@@ -17,11 +17,12 @@ export function explained(answer: PathExplanation): Explained {
 }
 
 function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation): Sentence {
-  if (inIndex && !indexed) return said`${path} is still in the index and will be removed.`;
+  const file = place(path);
+  if (inIndex && !indexed) return said`${file} is still in the index and will be removed.`;
   if (inIndex)
-    return stale ? said`${path} is indexed, but has changed since.` : said`${path} is indexed and up to date.`;
-  if (!exists) return said`${path} does not exist.`;
-  return indexed ? said`${path} is not indexed yet.` : said`${path} is not indexed.`;
+    return stale ? said`${file} is indexed, but has changed since.` : said`${file} is indexed and up to date.`;
+  if (!exists) return said`${file} does not exist.`;
+  return indexed ? said`${file} is not indexed yet.` : said`${file} is not indexed.`;
 }
 
 function detailsOf(answer: PathExplanation): string[] {

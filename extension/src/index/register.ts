@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { Builds } from "./builds";
+import { CancelKey } from "./cancelling";
 import { registerCommands } from "./commands";
 import { folderFor } from "./folders";
 import { StatusPanels } from "./panel";
@@ -18,6 +19,7 @@ export function register(features: Features): vscode.Disposable[] {
   return [
     builds,
     snapshots,
+    new CancelKey(features.sidecar, builds),
     new StatusItem(features.sidecar, builds, snapshots),
     new Welcome(features, builds, snapshots),
     panels,

@@ -1,5 +1,6 @@
 // What earlier versions kept of searches in the editor's own storage. Does not use the editor's API.
 import type { Memento } from "vscode";
+import { moveOnce } from "../former";
 import type { Lasting } from "../results/shelf";
 import type { Shared } from "../sharedFile";
 import type { LastingTyped } from "./last";
@@ -10,19 +11,18 @@ export const NOTHING: Searches = { past: [], saved: [], typed: {} };
 
 const FORMER = { past: "sidecar.history", saved: "sidecar.savedSearches", typed: "sidecar.lastQueries" } as const;
 
-/** Moves it to where all windows on a folder share it, once. What cannot be stored there stays. */
+/** Moves it to where all windows on a folder share it. */
 export function takeOver(memory: Memento, shared: Shared<Searches>): void {
-  const kept = Object.values(FORMER).filter((key) => memory.get(key) !== undefined);
-  if (kept.length === 0) return;
-  const former: Searches = {
-    past: memory.get(FORMER.past, []),
-    saved: memory.get(FORMER.saved, []),
-    typed: memory.get(FORMER.typed, {}),
-  };
-  const isStored = shared.change(({ past, saved, typed }) => ({
-    past: past.length > 0 ? past : former.past,
-    saved: saved.length > 0 ? saved : former.saved,
-    typed: { ...former.typed, ...typed },
-  }));
-  if (isStored) for (const key of kept) void memory.update(key, undefined);
+  moveOnce(memory, Object.values(FORMER), () => {
+    const former: Searches = {
+      past: memory.get(FORMER.past, []),
+      saved: memory.get(FORMER.saved, []),
+      typed: memory.get(FORMER.typed, {}),
+    };
+    return shared.change(({ past, saved, typed }) => ({
+      past: past.length > 0 ? past : former.past,
+      saved: saved.length > 0 ? saved : former.saved,
+      typed: { ...former.typed, ...typed },
+    }));
+  });
 }

@@ -1,7 +1,7 @@
 // A hit whose file cannot be opened any more: what is told in place of the editor's own error.
 import * as vscode from "vscode";
 import { asFailure } from "../failure";
-import { type Sentence, fromSidecar, said } from "../shown";
+import { type Sentence, fromSidecar, place, said } from "../shown";
 import type { PlacedHit } from "../sidecar";
 import { tell } from "../tell";
 import { several, uriOf } from "./place";
@@ -20,8 +20,8 @@ export async function openOrTell(hit: Opened, open: () => PromiseLike<void>): Pr
 
 export function whyNotOpened(path: string, isThere: boolean, error: unknown): Sentence {
   if (!isThere)
-    return said`Sidecar: ${path} is no longer there. It was deleted, moved or renamed after this search: search again.`;
-  return said`Sidecar: ${path} cannot be opened. ${fromSidecar(asFailure(error).message)}`;
+    return said`Sidecar: ${place(path)} is no longer there. It was deleted, moved or renamed after this search: search again.`;
+  return said`Sidecar: ${place(path)} cannot be opened. ${fromSidecar(asFailure(error).message)}`;
 }
 
 async function isThere(uri: vscode.Uri): Promise<boolean> {

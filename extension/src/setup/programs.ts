@@ -15,7 +15,7 @@ import { findPython } from "./python";
 import { selectedPython } from "./pythonExtension";
 import { run } from "./run";
 import { carriedWheel } from "./wheel";
-import { said } from "../shown";
+import { place, said } from "../shown";
 import { failed, tell } from "../tell";
 
 const SET_UP = "Set Up";
@@ -150,12 +150,12 @@ export class Programs {
 }
 
 /** Says what would be fetched, how much, and where to. */
-async function agrees({ wheel, folder }: Environment, place: Place): Promise<boolean> {
+async function agrees({ wheel, folder }: Environment, where: Place): Promise<boolean> {
   const { fetched, installed } = wheel.megabytes;
   const needs = said`Sidecar needs a Python environment of its own, once.`;
-  const means = said`It fetches about ${fetched} MB from Python's package index (pypi.org, or the one in pip's configuration) and puts ${installed} MB into ${folder}. Your code stays here.`;
+  const means = said`It fetches about ${fetched} MB from Python's package index (pypi.org, or the one in pip's configuration) and puts ${installed} MB into ${place(folder)}. Your code stays here.`;
   const chosen =
-    place === "dialog"
+    where === "dialog"
       ? await tell.dialog(needs, [means], SET_UP)
       : await tell.info(said`${needs} ${means}`, SET_UP, "Not Now");
   return chosen === SET_UP;

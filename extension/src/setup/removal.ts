@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Features } from "../features";
 import { LASTING } from "../lasting";
 import { environmentFor } from "../server/program";
-import { said, type Sentence } from "../shown";
+import { place, said, type Sentence } from "../shown";
 import { failed, tell } from "../tell";
 import { STORAGE_NOTE, dataFolder, endDaemon, installedPrograms, removeData, removeInstalled } from "./remains";
 
@@ -50,14 +50,14 @@ async function removeAll(storage: string, data: string): Promise<void> {
 
 function whatGoes(storage: string, data: string): Sentence[] {
   return [
-    said`These go: the private Python environment in ${storage}, the process that editors, agents and shells share, and everything in ${data}: all indexes, vectors, downloaded models, the memories and documents that agents have kept; and the searches that you have made and saved.`,
-    said`Your code stays as it is. "Keep Indexes and Memories" leaves that folder and the searches.`,
+    said`These go: the private Python environment in ${place(storage)}, the process that editors, agents and shells share, and everything in ${place(data)}: all indexes, vectors, downloaded models, the memories and documents that agents have kept; and, for each folder, the searches that you have made and saved and your choices: never to offer an index, and what Agents shows.`,
+    said`Your code stays as it is. "Keep Indexes and Memories" leaves that folder, the searches and the choices.`,
   ];
 }
 
 function whatStays(data: string | undefined): Sentence[] {
   return [
-    ...(data === undefined ? [] : [said`The indexes stay in ${data}.`]),
+    ...(data === undefined ? [] : [said`The indexes stay in ${place(data)}.`]),
     said`These stay as well: the extension, until you uninstall it; its settings; entries in agents' files, such as .mcp.json; and a sidecar that you installed yourself.`,
   ];
 }

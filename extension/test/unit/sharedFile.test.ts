@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { Memento } from "vscode";
 import { Shelf } from "../../src/results/shelf";
 import type { Asked } from "../../src/search/find";
 import { NOTHING, type Searches, takeOver } from "../../src/search/former";
 import { LastTyped } from "../../src/search/last";
 import { SharedFile } from "../../src/sharedFile";
+import { memoryOf } from "./memory";
 
 const made: string[] = [];
 const asked = (query: string): Asked => ({ subject: "code", query, mode: "hybrid" });
@@ -77,18 +77,6 @@ test("each window has its own last question, and a new one has the latest of all
     "yours",
   ]);
 });
-
-function memoryOf(kept: Map<string, unknown>): Memento {
-  return {
-    keys: () => [...kept.keys()],
-    get: <T>(key: string, otherwise?: T) => (kept.get(key) ?? otherwise) as T,
-    update: (key, value) => {
-      if (value === undefined) kept.delete(key);
-      else kept.set(key, value);
-      return Promise.resolve();
-    },
-  };
-}
 
 test("what an earlier version kept goes to the file once, and is gone for good when the file is removed", () => {
   const file = newFile();

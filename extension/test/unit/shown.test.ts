@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Past } from "../../src/results/shelf";
 import type { IndexStatus } from "../../src/protocol.gen";
-import { asTyped, besideLinks, fromSidecar, inMarkdown, inRow, quoted, said, visible } from "../../src/shown";
+import { asTyped, besideLinks, fromSidecar, inMarkdown, inRow, place, quoted, said, visible } from "../../src/shown";
 import { entryRow, sessionRow } from "../../src/activity/rows";
 import { headline, ifIgnored } from "../../src/questions/toasts";
 import { questionOf } from "../../src/questions/waiting";
@@ -130,6 +130,7 @@ const PAST: Past = { asked: { subject: "code", mode: "hybrid", query: NASTY }, r
 
 const PLACES: Readonly<Record<string, readonly (string | undefined)[]>> = {
   "a message": [said`The folder ${NASTY}.`.text, fromSidecar(NASTY).text],
+  "a place in a message": [said`The folder ${place(NASTY)}.`.text],
   "a notification of a question": [headline(QUESTION), QUESTION.detail, ifIgnored(QUESTION)].map(besideLinks),
   "a call in Agents": Object.values(entryRow(ENTRY, 0)).flat(),
   "a client in Agents": Object.values(sessionRow({ ...SESSION, you: false }, 0)).flat(),
@@ -171,6 +172,22 @@ test.each(Object.entries(PLACES))("%s shows a string from outside on one line, v
 test("a sentence quotes what it is given, in sixty characters and without Markdown", () => {
   const { text } = said`${NASTY.repeat(3)} and ${2} of **${"**bold** [a](command:x)"}**.`;
   expect(text).toMatch(/^"[^"]{1,60}" and 2 of \*\*"bold a \(command:x\)"\*\*\.$/);
+});
+
+test("a place in a sentence is whole and as it is on this machine, up to 240 characters, and no part of it is a link", () => {
+  const file = "/home/someone/.config/Code/User/globalStorage/sidecar-search.sidecar/my__tools/~old#1/__init__.py";
+  expect(said`${place(file)} is read.`.text).toBe(`"${file}" is read.`);
+  expect(place(String.raw`C:\Users\x\$home`).text).toBe(String.raw`"C:\Users\x\$home"`);
+  const { text } = place(NASTY.repeat(9));
+  expect(Array.from(text)).toHaveLength(242);
+  expect(text.match(/"/g)).toHaveLength(2);
+  expect(text).not.toMatch(/\]\(|\$\(|:\/\/|[\p{Cc}\u202e\u2028]/u);
+});
+
+test("the whole path is told of a file that has gone, and of one that is explained", () => {
+  const path = `packages/${"compiler-core/".repeat(6)}__init__.py`;
+  expect(whyNotOpened(path, false, new Error()).text).toContain(`"${path}" is no longer there.`);
+  expect(explained({ ...EXPLAINED, path }).headline.text).toBe(`"${path}" is indexed and up to date.`);
 });
 
 test("beside links of ours, what others chose can neither be a link nor begin one", () => {

@@ -9,6 +9,7 @@ new one is complete, vectors included. An interrupted run is resumed from its la
 from __future__ import annotations
 
 import gc
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -44,6 +45,9 @@ _INLINE = 4
 # Indexing this many bytes creates enough objects to trigger full collections of Python's garbage collector.
 _MUCH_BYTES = 1_000_000
 _MOST_NOTICED = 10_000
+_LET_GO_S = 0.001
+"""A lock goes to whoever asks first after it is free, so threads that wait for the manifest's need a moment between two
+steps of a merge."""
 
 
 @dataclass
@@ -161,12 +165,29 @@ class Indexer:
         """Indexes a few files on the caller's thread. With `force`, files with unchanged bytes are parsed again. Raises
         Cancelled between two batches; committed batches stay.
 
-        It does not merge segments, because somebody may wait for the files; see `merge_in_steps`.
+        It does not merge segments, because somebody may wait for the files; see `merge_step`.
         """
         tally = Tally()
         with self._forgotten.recorded():
             self._index(files, tally, cancelled, force=force)
         self._remake_released(tally, cancelled)
+        return tally
+
+    def index_anew(self, files: Sequence[FoundFile], progress: Progress, cancelled: IsCancelled) -> Tally:
+        """Indexes many files on the caller's thread, those with unchanged bytes too, and merges segments. Raises
+        Cancelled between two batches; committed batches stay."""
+        tally = Tally()
+        with self._manifest.transaction(unseen=True) as connection:
+            newest = self._lexical.newest_segment(connection)
+        for batch in batches(files):
+            some = self.index_files(batch, cancelled, force=True)
+            tally.files += some.files
+            tally.chunks += some.chunks
+            tally.errors += some.errors
+            done = tally.files + tally.errors
+            progress(done, len(files), so_far("Indexing", done, len(files)))
+            self._merge()
+        self._merge(since=newest)
         return tally
 
     def _index(self, files: Sequence[FoundFile], tally: Tally, cancelled: IsCancelled, *, force: bool = False) -> None:
@@ -321,23 +342,30 @@ class Indexer:
 
     def merge_in_steps(self, stop: Callable[[], bool], *, at_rest: bool) -> None:
         """Merges the segments that are due, or if the workspace is `at_rest` until few are left, or until `stop`
-        returns True. It works in transactions of about a tenth of a second at rest, else of a quarter of that. The next
-        call continues an unfinished merge."""
-        manifest = self._manifest
+        returns True. The next call continues an unfinished merge."""
         merged = False
-        while not stop():
-            with manifest.lock, translated(manifest.path):
-                if not self._steps_of_merge.has_work(manifest.connection, at_rest=at_rest):
-                    break
+        while not stop() and self.merge_step(at_rest=at_rest):
             merged = True
+        if merged and at_rest:
+            give_memory_back()
+
+    def merge_step(self, *, at_rest: bool) -> bool:
+        """Does the next part of what `merge_in_steps` does, in a transaction of about a tenth of a second at rest, else
+        of a quarter of that. Returns False if there was nothing to do."""
+        manifest = self._manifest
+        # Until a failed merge is replaced, no other thread may continue it.
+        with manifest.lock, translated(manifest.path):
+            alive = manifest.count_chunks()
+            if not self._steps_of_merge.has_work(manifest.connection, at_rest=at_rest, alive=alive):
+                return False
             try:
                 with manifest.transaction(unseen=True) as connection:
-                    self._steps_of_merge.step(connection, at_rest=at_rest)
+                    self._steps_of_merge.step(connection, at_rest=at_rest, alive=alive)
             except BaseException:
                 self._steps_of_merge = self._lexical.merge_in_steps()
                 raise
-        if merged and at_rest:
-            give_memory_back()
+        time.sleep(_LET_GO_S)
+        return True
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
         """Whether another run has written or removed this path since the batch looked it up."""

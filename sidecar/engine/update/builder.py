@@ -30,7 +30,7 @@ from sidecar.engine.update.staleness import Unread, coverage_notice, unread_noti
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model.answers import BuildReport, CollectionCounts, FileReport
 from sidecar.model.files import COULD_NOT_BE, NO_FILES, Checkout, Decision, FoundFile, Rule, SkippedPath, WalkResult
-from sidecar.model.terms import IsCancelled, Progress, no_progress
+from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progress
 from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
@@ -42,6 +42,10 @@ read."""
 
 _MOST_READ = 50
 """The maximum number of files that are read in order to find out whether they have changed."""
+
+_MOST_STEPS = 10
+"""The maximum number of steps of a merge, a quarter of a second, for which the caller of `index_one` waits. The next
+file, change or rest continues the merge."""
 
 
 @dataclass
@@ -242,11 +246,14 @@ class Builder:
                     manifest.settle_dirty(settled)
 
     def tidy(self, stop: IsCancelled) -> None:
-        """Merges the segments that the applied changes have made due, in short steps. Nobody waits for it; questions
-        and further changes go first."""
-        with self._index.writing() as generation:
-            if generation is not None:
-                _writer(generation).indexer.merge_in_steps(QUESTIONS.giving_way(stop), at_rest=False)
+        """Merges the segments that the applied changes have made due, in short steps. Nobody waits for it; questions,
+        further changes and a swap of the generation go first."""
+        gives_way = QUESTIONS.giving_way(stop)
+        while not (stop() or gives_way()):
+            # A swap waits until nobody is writing, so writing must end with each step.
+            with suppress(Cancelled), self._index.writing(stop) as generation:
+                if generation is None or not _writer(generation).indexer.merge_step(at_rest=False):
+                    return
 
     def catch_up(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> None:
         """Applies the changes of some paths and folders to this generation.
@@ -319,8 +326,12 @@ class Builder:
         Raises FileExcluded, PermissionDenied, Internal or IndexLocked.
         """
         writer = _writer(generation)
-        writer.indexer.index_files([found], self._activity.or_stopped(lambda: False), force=True)
-        writer.indexer.merge_in_steps(lambda: False, at_rest=False)
+        stop = self._activity.or_stopped(never_cancelled)
+        writer.indexer.index_files([found], stop, force=True)
+        gives_way = QUESTIONS.giving_way(stop)
+        for _ in range(_MOST_STEPS):
+            if gives_way() or not writer.indexer.merge_step(at_rest=False):
+                break
         writer.manifest.settle_dirty([found.path])
         with generation.snapshots.open() as snapshot:
             _raise_if_left_out(snapshot, found.path)

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sidecar.engine.index.generation import Generation, Writer
-from sidecar.engine.ingest.indexer import Tally
-from sidecar.engine.ingest.plan import Plan, batches, make_plan
+from sidecar.engine.ingest.plan import Plan, make_plan
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound, IndexLocked
@@ -19,7 +18,6 @@ from sidecar.model.answers import PatternReport
 from sidecar.model.files import FoundFile, SkippedPath, WalkResult
 from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit
-from sidecar.shown import so_far
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ def _index(
     cancelled: IsCancelled,
 ) -> None:
     if force:
-        tally = _anew(writer, files, progress, cancelled)
+        tally = writer.indexer.index_anew(files, progress, cancelled)
     else:
         manifest = writer.manifest
         new = [found for found in files if found.path not in counts.done]
@@ -147,18 +145,6 @@ def _index(
     counts.failed += tally.errors
     counts.skipped += len(files) - tally.files - tally.errors
     counts.chunks += tally.chunks
-
-
-def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancelled: IsCancelled) -> Tally:
-    tally = Tally()
-    for batch in batches(files):
-        some = writer.indexer.index_files(batch, cancelled, force=True)
-        tally.files += some.files
-        tally.chunks += some.chunks
-        tally.errors += some.errors
-        done = tally.files + tally.errors
-        progress(done, len(files), so_far("Indexing", done, len(files)))
-    return tally
 
 
 def _named(pattern: PathPattern, by_path: Mapping[str, FoundFile]) -> Iterator[FoundFile]:

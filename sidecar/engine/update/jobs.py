@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.update.activity import Activity
-from sidecar.errors import IndexingInProgress
+from sidecar.errors import Cancelled, IndexingInProgress
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import IsCancelled
 
 _GIVE_WAY_SECONDS = 0.01
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One running job, and the name of the client in which a person has cancelled it."""
+
+    cancelled_by: str | None = None
 
 
 class Jobs:
@@ -24,39 +32,51 @@ class Jobs:
         self.activity = activity
         self.fair_slots = fair_slots
         self.lock = make_lock(Rank.JOB)
-        self._cancelled_by: str | None = None
+        self._running: _Job | None = None
+        self._cancellations = 0
 
     def begin(self, give_way: Callable[[], None]) -> None:
         """Takes `lock` for a requested job; `end` releases it.
 
         Calls `give_way` until the job in the background has ended. Raises IndexingInProgress if another requested job
-        is running.
+        is running, and Cancelled if a person cancels the one in the background while this one waits for it.
         """
+        cancellations = self._cancellations
         while not self.lock.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
                 raise IndexingInProgress("`get_index_status` shows its progress. Wait for its end, or cancel it.")
             give_way()
-        self._cancelled_by = None
+        if self._cancellations != cancellations:
+            self.lock.release()
+            raise Cancelled("A person cancelled the indexing that was going on.")
+        self._running = _Job()
 
     def end(self) -> None:
         """Releases `lock`."""
+        self._running = None
         self.lock.release()
 
     def cancel(self, by: str) -> bool:
         """Cancels the running job for a person at the client of this name. Returns False if none is running."""
-        if not self.lock.locked():
+        job = self._running
+        if job is None:
             return False
-        self._cancelled_by = by
+        job.cancelled_by = by
+        self._cancellations += 1
         return True
 
     @property
     def cancelled_by(self) -> str | None:
         """The name of the client in which a person has cancelled the running job; None if nobody has."""
-        return self._cancelled_by if self.lock.locked() else None
+        job = self._running
+        return job.cancelled_by if job is not None else None
 
     def or_cancelled(self, cancelled: IsCancelled) -> IsCancelled:
-        """Returns a callback that is True if `cancelled()` is, or if a person has cancelled the running job."""
-        return lambda: self.cancelled_by is not None or cancelled()
+        """Returns a callback for the running job: it is True if `cancelled()` is, or if a person has cancelled the
+        job."""
+        job = self._running
+        assert job is not None
+        return lambda: job.cancelled_by is not None or cancelled()
 
     @contextmanager
     def in_background(self, cancelled: IsCancelled) -> Iterator[IsCancelled | None]:
@@ -66,9 +86,9 @@ class Jobs:
         if not self.lock.acquire(blocking=False):
             yield None
             return
+        self._running = _Job()
         try:
-            self._cancelled_by = None
             with self.fair_slots.taking(self.or_cancelled(cancelled)) as stop:
                 yield stop
         finally:
-            self.lock.release()
+            self.end()

@@ -93,6 +93,8 @@ class LiveUpdate:
         self._paused = False
         self._settling = False
         """Whether the watcher has not been started yet."""
+        self._is_wanted_whole = False
+        """Whether `take_up` was called and its pass has not been asked for yet."""
         self._large = False
         """Whether a pass over the workspace takes longer than a search waits."""
         self._applied: tuple[object, ...] = ()
@@ -176,13 +178,18 @@ class LiveUpdate:
                 applier.add(rescan=[EVERYTHING], now=applier.strategy != "lazy")
 
     def take_up(self) -> None:
-        """Goes on with a pass over the workspace that ended early, with every strategy and without a search. Raises
-        IndexNotFound or IndexCorrupt."""
+        """Goes on with a pass over the workspace that ended early, with every strategy and without a search; in a large
+        workspace as soon as it is watched. Raises IndexNotFound or IndexCorrupt."""
         self.readable()
         if self._paused:
             self.start(reconcile=True)
+        self._is_wanted_whole = True
+        self._apply_if_wanted_whole()
+
+    def _apply_if_wanted_whole(self) -> None:
         applier = self._applier
-        if applier is not None and not self._large_and_unwatched:
+        if self._is_wanted_whole and applier is not None and not self._large_and_unwatched:
+            self._is_wanted_whole = False
             applier.add(now=True)
 
     def _make_applier(self) -> ChangeApplier:
@@ -255,6 +262,7 @@ class LiveUpdate:
                 self._watch(applier)
         finally:
             self._settling = False
+        self._apply_if_wanted_whole()
         self.consider_upgrade()
         self._activity.changed()
 

@@ -64,7 +64,8 @@ class RequestedJobs:
 
     def cancel(self, by: str) -> bool:
         """See `sidecar.model.workspace.Workspace.cancel`."""
-        builds = self._activity.kind or not self._is_complete()
+        kind = self._activity.kind
+        builds = kind != "delete" if kind else not self._is_complete()
         if not (builds and self._jobs.cancel(by)):
             return False
         self.stay_cancelled()

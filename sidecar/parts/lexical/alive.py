@@ -1,4 +1,4 @@
-"""Finds out which files and chunks of a segment still exist: an id is alive if its table has it."""
+"""Finds out which files and chunks of a segment still exist, and how many: an id is alive if its table has it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sidecar.model.terms import Ids
 
 _ASKED = 500
+_FEW_CHUNKS = 1000
 _DENSE = 8
 """Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
 
@@ -29,6 +30,15 @@ def still_in(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
             found += connection.execute(f"SELECT id FROM {table} WHERE id IN ({marks}) ORDER BY id", some)
     there = np.fromiter((row[0] for row in found), np.int64, len(found))
     return ids[contains(there, ids)]
+
+
+def mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:
+    """Whether more than half of the chunks in the index are dead, and more than a few. `alive` is the number of those
+    that are alive; if that is None, they are counted."""
+    (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
+    if alive is None:
+        (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    return bool(indexed - alive > max(indexed // 2, _FEW_CHUNKS))
 
 
 def contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
-from sidecar.parts.encoded import without_encoded
+from sidecar.parts.encoded import without_encoded, without_encoded_once
 from sidecar.parts.lexical.tokens import terms_of, words
 
 LEXICAL_VERSION = 2
@@ -117,13 +117,12 @@ def analyse(path: str, parsed: ParsedFile) -> FileTerms:
 
 def _without_encoded(parsed: ParsedFile) -> ParsedFile:
     """Returns the same chunks and comments without encoded data in their texts."""
-    chunks = tuple(map(_plain, parsed.chunks))
-    comments = tuple(map(_plain, parsed.comments))
+    chunks = tuple(_with_text(chunk, without_encoded(chunk.text)) for chunk in parsed.chunks)
+    comments = tuple(_with_text(comment, without_encoded_once(comment.text)) for comment in parsed.comments)
     return replace(parsed, chunks=chunks, comments=comments)
 
 
-def _plain(item: _Text) -> _Text:
-    text = without_encoded(item.text)
+def _with_text(item: _Text, text: str) -> _Text:
     return item if text is item.text else replace(item, text=text)
 
 

@@ -1,5 +1,5 @@
-"""Decides which segments of the lexical index are merged by a commit, and by the end of a run; `stepped_merge.py`
-decides it for the time when the workspace is at rest.
+"""Decides which segments of the lexical index are merged after a commit, and by the end of a run; `stepped_merge.py`
+decides it for the time when the workspace is at rest. If most of the index is dead, all are merged (`alive.py`).
 
 Tiered merging, as in Lucene: when eight segments are of a similar size, they are merged, so that there are few segments
 and a posting is rarely rewritten. Sizes are given as (number of the segment, number of its postings).

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model.terms import Ids
-from sidecar.parts.lexical.alive import contains, still_in
+from sidecar.parts.lexical.alive import contains, mostly_dead, still_in
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 from sidecar.parts.lexical.merge_choice import MERGE_BUDGET, due_at_end, due_segments
@@ -48,7 +48,6 @@ CREATE TABLE lexical_postings(
 ) WITHOUT ROWID;
 """
 
-_FEW_CHUNKS = 1000
 MOST_TERMS = 96
 _ASKED = 500
 COLUMNS = 3
@@ -327,7 +326,7 @@ def merge_segments(
     chunks, if the caller knows it; otherwise they are counted.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
-    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection, alive) else due_segments(sizes, budget)
+    chosen = [s for s, _ in sizes] if force or mostly_dead(connection, alive) else due_segments(sizes, budget)
     if since is not None and not chosen:
         chosen = due_at_end(sizes, sum(postings for segment, postings in sizes if segment > since))
     if not chosen:
@@ -526,14 +525,6 @@ def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> L
     return lengths_of(
         lengths, still_in(connection, "chunks", lengths.chunk_ids), still_in(connection, "files", lengths.file_ids)
     )
-
-
-def _mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:
-    """Whether more than half of the chunks in the index are dead, and more than a few."""
-    (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
-    if alive is None:
-        (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
-    return bool(indexed - alive > max(indexed // 2, _FEW_CHUNKS))
 
 
 __all__ = [

@@ -3,7 +3,7 @@ and segments of all sizes while the workspace is at rest.
 
 The merged segment is written under a number that `lexical_segments` does not list yet, so no reader sees it. The last
 step lists it in place of its sources, whose postings are then deleted in steps as well. A merge that ends early leaves
-rows of segments that are not listed; the next merge deletes them first.
+rows of segments that are not listed; the next merge at rest deletes them first.
 
 A merge reads its sources, and asks for each of their files and chunks whether it is still alive. Nothing else of the
 index is read.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sidecar.model.terms import Ids
-from sidecar.parts.lexical.alive import still_in
+from sidecar.parts.lexical.alive import mostly_dead, still_in
 from sidecar.parts.lexical.merge_choice import due_segments
 from sidecar.parts.lexical.postings import (
     Lengths,
@@ -50,15 +50,16 @@ def _none() -> Ids:
     return np.zeros(0, np.int64)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Job:
     """One merge. `chunks` and `files` are those ids of the sources that are alive, as far as they have been looked up
     (`looked_up`: how many of both); `after` is the last term that has been written, and `postings` their number so
-    far."""
+    far. `at_rest`: whether it is not due otherwise."""
 
     sources: Sequence[int]
     target: int
     lengths: Lengths
+    at_rest: bool
     chunks: Ids = field(default_factory=_none, init=False)
     files: Ids = field(default_factory=_none, init=False)
     looked_up: int = field(default=0, init=False)
@@ -87,47 +88,64 @@ class SteppedMerge:
     write and merge between two steps. After a rolled back transaction, continue with a new `SteppedMerge`.
 
     `at_rest`: whether few segments are to be left. Otherwise only those are merged that `merge_segments` would merge
-    after a commit. A merge that has been begun is continued in either case.
+    after a commit, and what a merge at rest has begun or left waits for the next rest. `alive` is the number of chunks
+    in the table `chunks`, if the caller knows it; otherwise they are counted.
     """
 
     def __init__(self, rows: int = ROWS) -> None:
         self._rows = rows
-        self._job: _Job | None = None
+        self._jobs: list[_Job] = []
+        """At most one for the rest, and before it one for the time between changes."""
+        self._left: set[int] = set()
+        """Segments whose postings are to be deleted without waiting for the rest."""
 
-    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
+    def has_work(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
         """Whether `step` would do anything. Only reads."""
-        return bool(_due(connection, at_rest)) or not _listed(connection).issuperset(_stored(connection))
+        if self._job(at_rest) is not None or self._unlisted(connection, at_rest):
+            return True
+        return bool(_due(connection, at_rest, alive)[0])
 
-    def step(self, connection: sqlite3.Connection, *, at_rest: bool) -> bool:
+    def step(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
         """Does a part of the remaining work. Returns False if there was none."""
         rows = self._rows if at_rest else max(1, self._rows // _SOONER)
-        if self._job is not None and not _listed(connection).issuperset(self._job.sources):
-            self._job = None  # another merge has taken one of its sources, so its rows have to be deleted
-        if self._sweep(connection, rows):
+        self._drop_overtaken(_listed(connection))
+        if unlisted := self._unlisted(connection, at_rest):
+            _delete_some(connection, unlisted[0], rows)
             return True
-        if self._job is None:
-            self._job = _begin(connection, at_rest)
-        if self._job is None:
-            return False
-        if not self._job.all_looked_up:
-            self._job.look_up(connection, rows)
-        elif not self._write(connection, self._job, rows):
-            self._job = None
+        job = self._job(at_rest)
+        if job is None:
+            job = _begin(connection, at_rest, alive)
+            if job is None:
+                return False
+            self._jobs.insert(0, job)
+        if not job.all_looked_up:
+            job.look_up(connection, rows)
+        elif not self._write(connection, job, rows):
+            self._end(job, job.sources)
         return True
 
-    def _sweep(self, connection: sqlite3.Connection, rows: int) -> bool:
-        """Deletes some postings of a segment that is not listed. Returns False if there is none."""
-        listed, current = _listed(connection), self._job.target if self._job is not None else None
-        for segment in _stored(connection):
-            if segment not in listed and segment != current:
-                connection.execute(
-                    "DELETE FROM lexical_postings WHERE segment = ?1 AND term <= coalesce((SELECT term FROM"
-                    " lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1 OFFSET ?2), (SELECT max(term) FROM"
-                    " lexical_postings WHERE segment = ?1))",
-                    (segment, rows),
-                )
-                return True
-        return False
+    def _job(self, at_rest: bool) -> _Job | None:
+        """Returns the merge to continue; None if none has been begun."""
+        return next((job for job in self._jobs if at_rest or not job.at_rest), None)
+
+    def _drop_overtaken(self, listed: set[int]) -> None:
+        """Ends the merges of which another merge has taken a source."""
+        for job in tuple(self._jobs):
+            if not listed.issuperset(job.sources):
+                self._end(job, [job.target])
+
+    def _end(self, job: _Job, left: Sequence[int]) -> None:
+        """Forgets a merge. `left` are the segments whose postings it leaves behind."""
+        self._jobs.remove(job)
+        if not job.at_rest:
+            self._left.update(left)
+
+    def _unlisted(self, connection: sqlite3.Connection, at_rest: bool) -> list[int]:
+        """Returns the segments whose postings are to be deleted."""
+        kept = _listed(connection).union(job.target for job in self._jobs)
+        stored = _stored(connection)
+        self._left.intersection_update(stored)
+        return [segment for segment in stored if segment not in kept and (at_rest or segment in self._left)]
 
     def _write(self, connection: sqlite3.Connection, job: _Job, most: int) -> bool:
         """Writes the next terms of the merged segment. Returns False once it has replaced its sources."""
@@ -161,20 +179,32 @@ def _next_rows(connection: sqlite3.Connection, job: _Job, most: int) -> list[Row
     return sorted((row for row in found if end is None or row[0] <= end), key=lambda row: row[0])
 
 
-def _begin(connection: sqlite3.Connection, at_rest: bool) -> _Job | None:
+def _delete_some(connection: sqlite3.Connection, segment: int, most: int) -> None:
+    """Deletes about `most` rows of this segment, the first ones."""
+    connection.execute(
+        "DELETE FROM lexical_postings WHERE segment = ?1 AND term <= coalesce((SELECT term FROM"
+        " lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1 OFFSET ?2), (SELECT max(term) FROM"
+        " lexical_postings WHERE segment = ?1))",
+        (segment, most),
+    )
+
+
+def _begin(connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> _Job | None:
     """Starts the next merge and reserves its number; None if no merge is due."""
-    sources = _due(connection, at_rest)
+    sources, only_at_rest = _due(connection, at_rest, alive)
     if not sources:
         return None
-    job = _Job(sources, next_segment(connection), lengths_in(connection, sources))
+    job = _Job(sources, next_segment(connection), lengths_in(connection, sources), only_at_rest)
     connection.execute("INSERT INTO lexical_postings VALUES(?, ?, NULL, NULL, NULL)", (job.target, _RESERVED))
     return job
 
 
-def _due(connection: sqlite3.Connection, at_rest: bool) -> list[int]:
-    """Returns the segments to merge next; empty if none are due."""
+def _due(connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> tuple[list[int], bool]:
+    """Returns the segments to merge next, and whether that waits for the rest; empty if none are due."""
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
-    return _due_at_rest(sizes) if at_rest else due_segments(sizes)
+    if mostly_dead(connection, alive):
+        return [segment for segment, _ in sizes], False
+    return (_due_at_rest(sizes), True) if at_rest else (due_segments(sizes), False)
 
 
 def _due_at_rest(sizes: Sequence[tuple[int, int]]) -> list[int]:

@@ -14,6 +14,7 @@ from sidecar.parts.secrets.passwords import (
     is_called_secret,
     is_called_url_password,
     is_encoded_password,
+    is_generated_secret,
     is_phrase,
 )
 from sidecar.parts.secrets.rule import BARE, Family, SecretRule, is_form
@@ -218,7 +219,15 @@ _NAMED: tuple[SecretRule, ...] = (
     ),
 )
 
-_JOINS = r"(?:acme_)?dns|auth(?:enticate|orize|token)?|log[_-]?in|join|enrol+|register|activate|claim|license"
+_SIGN_INS = r"(?:acme_)?dns|auth(?:enticate|orize|token)?|log[_-]?in|enrol+|activate|license"
+_JOINS = r"join|register"
+_ARGUMENTS = r"(?:[ \t]+[\w.@-]{1,30}){0,2}?[ \t]+[\"']?"
+_STATEMENT_END = r"[\"']?[ \t]*;?[ \t]*$"
+# Such words begin lines of SQL, logs and notes too, so only files that consist of statements.
+_STATEMENT_FILE = re.compile(
+    r"(?i)\.(?:conf|cfg|cnf|config|ini|rc|caddy(?:file)?)(?:\.(?:example|sample|template|dist|tmpl|tpl|j2|in))?$"
+    r"|(?:^|/)(?:[^./]*file|\.?[^./]*(?:rc|conf|config)|caddyfile[^/]*)$"
+)
 _STATEMENTS: tuple[SecretRule, ...] = (
     # Statements of configuration files that hold a password under another name.
     SecretRule(
@@ -250,10 +259,16 @@ _STATEMENTS: tuple[SecretRule, ...] = (
     # `dns cloudflare TOKEN`: statements that make a program known to another one.
     SecretRule(
         "a token in a setting",
-        r"(?im)^[ \t]*(?:"
-        + _JOINS
-        + r")(?:[ \t]+[\w.@-]{1,30}){0,2}?[ \t]+[\"']?([\w.~+/=-]{20,200})[\"']?[ \t]*;?[ \t]*$",
-        paths=_SETTINGS,
+        r"(?im)^[ \t]*(?:" + _SIGN_INS + ")" + _ARGUMENTS + r"([\w.~+/=-]{20,200})" + _STATEMENT_END,
+        is_generated_secret,
+        paths=_STATEMENT_FILE,
+    ),
+    # What is joined or registered mostly has a name or a UUID, with hyphens.
+    SecretRule(
+        "a token in a setting",
+        r"(?im)^[ \t]*(?:" + _JOINS + ")" + _ARGUMENTS + r"([\w.~+/=]{20,200})" + _STATEMENT_END,
+        is_generated_secret,
+        paths=_STATEMENT_FILE,
     ),
     # The scheme of a password in a file of users says that it is plain.
     SecretRule("a login in a setting", r"(?i)\{(?:plain|clear)(?:text)?\}([^\s:\"']{6,100})", is_called_password),
@@ -400,7 +415,7 @@ LINES = (
         r"(?i)requirepass|masterauth|auth-pass|rootpw|bindp|secret|community|com2sec|createuser|[ \t]key[ \t]"
         r"|pre-shared|psk|eap"
         r"|xauth|stats[ \t]+auth|http-auth|on[ \t]+>|[ \t]\*[ \t]|\]:\d|:\d+[ \t]+\S+:|:(?:\*|\d{4,5}):|bundle_"
-        r"|(?m:^[ \t]*(?:" + _JOINS + r")[ \t])"
+        r"|(?m:^[ \t]*(?:" + _SIGN_INS + "|" + _JOINS + r")[ \t])"
         r"|root:|user_|\blogin=|authentication-key|message-digest-key|key-string|\{plain|\{clear|[\"']\^\w|\[basic"
         r"|[ \t]\*'",
         _STATEMENTS,

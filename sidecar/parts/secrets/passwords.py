@@ -65,6 +65,17 @@ _LAST_DIGIT = re.compile(r"[A-Za-z]+(?:[_.:/-]+[A-Za-z]+)*[_.:/-]?\d|(?:[A-Za-z]
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _KEBAB = re.compile(r"[a-z]+(?:[_.:/-][a-z0-9]+)*")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# What is made by a generator and is public: addresses of contracts and accounts, public keys (SSH, age, nix),
+# fingerprints, checksums, names of pods, volumes and generated secrets of a cluster, and files.
+_PUBLIC = re.compile(
+    r"^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{43,44}|[0-9A-F]{40}|age1[0-9a-z]+|AAAA[BCEG][A-Za-z0-9+/]+={0,2})$"
+    r"|-\d{1,3}:[A-Za-z0-9+/]{43}=$|^(?i:sha-?\d{1,3}|md5|blake\d\w?)[-:=_]"
+    r"|-[0-9a-z]{8,10}-[0-9a-z]{5}(?:[-.]|$)|^pvc-|-[bcdfghkmt2456789]{10}$"
+    r"|\.(?:gz|xz|bz2|zst|zip|tgz|tar|parquet|avro|csv|sql|log|bak|dat|bin|db|so|dll|exe|whl|jar|ttf|woff2?|jpe?g|gif"
+    r"|webp)$"
+)
+_NUMBERED = re.compile(r"\d{0,8}+[A-Za-z]*+\d{0,8}+(?:[-_.:/]++\d{0,8}+[A-Za-z]*+\d{0,8}+)++")
+_SHORT_CODE = re.compile(r"[0-9a-f]{1,15}|[0-9A-Z]{1,15}")
 _MARK = re.compile(r"[A-Za-z0-9][^\sA-Za-z0-9._:/-][A-Za-z0-9]")
 
 
@@ -155,6 +166,16 @@ def is_called_secret(value: str) -> bool:
     digits = len(value) - len(value.rstrip("0123456789"))
     words = _PIECE.findall(value)
     return digits >= 3 or (digits == 2 and len(words) > 1 and not any(word in _NAMING for word in words))
+
+
+def is_generated_secret(value: str) -> bool:
+    """Whether a value that only its map or its statement calls a key or a token is one: it looks random or ends with a
+    mark, and is neither public nor words with numbers between them (`raw_events_2024_q3_v2`)."""
+    if not is_called_secret(value) or not (looks_random(value) or value[-1] in "!#$%^&*?"):
+        return False
+    if _PUBLIC.search(value) or _SHORT_CODE.fullmatch(value):
+        return False
+    return not _NUMBERED.fullmatch(value) or share_of_word_pairs(value) < 0.5
 
 
 def is_encoded_password(value: str) -> bool:

@@ -17,6 +17,13 @@ _BASIC = (
     r"basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})"
 )
 
+# A word in the name of a host that serves a block chain, and what ends it; then the providers that have no such word.
+_CHAIN_HOST = (
+    r"(?:(?:rpc|eth|ethereum|evm|web3|bsc|bnb|polygon|matic|solana|arbitrum|optimism|avalanche|avax|btc|bitcoin|mainnet"
+    r"|testnet|devnet|sepolia|goerli|holesky|amoy)\d?[.-]|(?:nodes?|getblock|p2pify|quiknode|chainstack|nodereal|ankr"
+    r"|alchemy|infura|blockpi|drpc)\.)"
+)
+
 RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "a private key",
@@ -99,11 +106,12 @@ RULES: tuple[SecretRule, ...] = (
         "a webhook",
         r"https?:/{2}[^\s\"'<>/]{3,100}/(?:[\w.-]{1,40}/){0,6}(?:web)?hooks?/(?:[\w-]{1,40}/){0,3}([\w-]{16,200})",
     ),
-    # The first part of a path, after a version: what a site names with so many characters stands further behind.
+    # Sites name pages, tenants and pictures by so many characters too, but a node of a block chain has methods only.
     SecretRule(
         "a key in a URL",
-        r"https?:/{2}[\w.-]{3,100}(?::\d+)?(?:/v\d)?/([A-Za-z0-9_-]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
-        r"(?:/[\w-]{1,40}){0,3}/?(?:[\"'\s`]|$)",
+        r"https?:/{2}(?:[\w.-]{3,100}(?::\d+)?/v\d/([A-Za-z0-9_-]{32})"
+        r"|(?:[\w.-]{0,80}[.-])?" + _CHAIN_HOST + r"[\w.-]{2,80}(?::\d+)?(?:/v\d)?/([A-Za-z0-9_-]{32})"
+        r"(?:/[\w-]{1,40}){0,3})/?(?:[\"'\s`]|$)",
         made_up=True,
     ),
     SecretRule(

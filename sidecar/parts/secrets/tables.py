@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sidecar.parts.secrets.passwords import is_called_password, is_called_secret
+from sidecar.parts.secrets.passwords import is_called_password, is_called_secret, is_generated_secret
+from sidecar.parts.secrets.rule import NO_SECRET_NAME
 
 _TABLE_FILE = re.compile(r"(?i)\.(?:csv|tsv|psv)$")
 _COLUMN = re.compile(r"(?i)(?:.*[ _.-])?(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|api[ _-]?key|psk)\d?")
@@ -16,10 +17,22 @@ _FIELD = re.compile(r"\s*+(?:[NEB]?'((?:[^'\\]|\\.|'')*+)'|(?:[^,'()]|\([^()]*+\
 _MAP_FILE = re.compile(r"(?i)\.(?:ya?ml|json5?|conf|cfg|hcl|tf|tfvars|properties)$|(?:^|/)[^.]+$")
 _MAPS = ("keys", "secrets", "tokens", "passwords", "credentials")
 _MAP = re.compile(
-    rf"(?im)^([ \t]*)[\"']?(?:[\w-]{{0,20}}[_-])?(?:{'|'.join(_MAPS)})[\"']?[ \t]*+[:=]?[ \t]*+\{{?[ \t]*\n"
+    rf"(?im)^([ \t]*)[\"']?((?:[\w-]{{0,20}}[_-])?(?:{'|'.join(_MAPS)}))[\"']?[ \t]*+[:=]?[ \t]*+\{{?[ \t]*\n"
 )
+# Keys and tokens that are public, that name a place in a table, a cache or a text, or that are styles.
+_NO_SECRETS = re.compile(
+    r"(?i)(?:^|[_-])(?:pub|public|trusted|known|host|authorized|gpg|pgp|ssh|cache|primary|foreign|unique|composite|sort"
+    r"|partition|range|index|lookup|object|route|query|feature|flag|i18n|translation|message|lang|locale|design|theme"
+    r"|colou?r|style|special|stop|lexer|parser|keyboard|hot|arrow|short(?:cut)?|contract|idempotency|dedup)[_-]"
+)
+# What an entry says about its secret: `secretName`, `storageClass`.
+_ABOUT = frozenset(
+    "name username hostname filename namespace class kind type provider engine region zone host port scope role issuer"
+    " audience account bucket profile version algorithm alias user store prefix".split()
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ENTRY = re.compile(
-    r"(?:[ \t]*+(?:#[^\n]*)?\n)*+([ \t]*+)[\"']?[\w.@-]{1,60}[\"']?[ \t]*+(?::|=>?)[ \t]*+"
+    r"(?:[ \t]*+(?:#[^\n]*)?\n)*+([ \t]*+)[\"']?([\w.@-]{1,60})[\"']?[ \t]*+(?::|=>?)[ \t]*+"
     r"[\"']?([^\s\"'#,;]{1,200})[\"']?,?[ \t]*+(?:#[^\n]*)?(?:\n|\Z)"
 )
 # Keyboards have keys too: `copy: ctrl+shift+f10`.
@@ -44,17 +57,27 @@ def _in_columns(path: str, text: str) -> Iterator[tuple[int, int]]:
 
 def _in_maps(path: str, text: str) -> Iterator[tuple[int, int]]:
     """Yields start and end of each secret in a map from names to secrets, one on a line: the map is called `keys`,
-    `tokens`, `passwords` and the like, and its entries are whatever they belong to."""
+    `tokens`, `passwords` and the like, and its entries are whatever they belong to. Much else has keys and tokens, so
+    only a value in a map of passwords need not look generated."""
     lowered = text.lower() if _MAP_FILE.search(path) else ""
     if not any(word in lowered for word in _MAPS):
         return
     at = 0
     while (head := _MAP.search(text, at)) is not None:
         at = head.end()
+        if _NO_SECRETS.search(head[2]) or NO_SECRET_NAME.search(head[2]):
+            continue
+        is_secret = is_called_secret if head[2].lower().endswith("passwords") else is_generated_secret
         while (entry := _ENTRY.match(text, at)) is not None and len(entry[1]) > len(head[1] or ""):
-            if is_called_secret(entry[2]) and not _CHORD.match(entry[2]):
-                yield entry.span(2)
+            if is_secret(entry[3]) and not _CHORD.match(entry[3]) and not _is_about(entry[2]):
+                yield entry.span(3)
             at = entry.end()
+
+
+def _is_about(name: str) -> bool:
+    """Whether an entry of a map says something about a secret, by its name."""
+    words = _WORD.findall(name)
+    return bool(NO_SECRET_NAME.search(name) or (words and words[-1].lower() in _ABOUT))
 
 
 def _in_lines(text: str) -> Iterator[tuple[int, int]]:

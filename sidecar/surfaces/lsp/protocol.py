@@ -140,12 +140,23 @@ class SidecarProtocol(JsonRPCProtocol):
     # ------------------------------------------------------------ what goes out
 
     def ask_client(self, method: str, params: Any) -> tuple[str, asyncio.Future[Any]]:
-        """Sends a request to the client, and returns its id (for `withdraw`) and a future of the running loop."""
+        """Sends a request to the client, and returns its id (for `withdraw`) and a future of the running loop, which is
+        cancelled if the client has left."""
         request_id = f"sidecar-{next(self._numbers)}"
         future: Future[Any] = Future()
-        self._request_futures[request_id] = future
-        self._send_data(JsonRPCRequestMessage(request_id, method, self.VERSION, params))
+        if self.shut_down:
+            future.cancel()
+        else:
+            self._request_futures[request_id] = future
+            self._send_data(JsonRPCRequestMessage(request_id, method, self.VERSION, params))
         return request_id, asyncio.wrap_future(future)
+
+    def leave(self) -> None:
+        """Refuses further requests of the client, and cancels those to it that it has not answered: nobody reads its
+        answers any more."""
+        self.shut_down = True
+        for future in [found for found in self._request_futures.values() if not _is_task(found)]:
+            future.cancel()
 
     def request(self, method: str, params: Any) -> asyncio.Future[Any]:
         """Sends a request to the client, and returns a future of the running loop."""

@@ -193,7 +193,7 @@ class SidecarServer(JsonRPCServer):
 
         A build goes on while another client is on its workspace; the service is then closed after it.
         """
-        self.protocol.shut_down = True
+        self.protocol.leave()
         self._editor.leave()
         session = self.calls.session
         if session is not None:

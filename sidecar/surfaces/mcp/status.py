@@ -126,8 +126,9 @@ class StatusResource:
         try:
             root = await self._root_of(ctx)
             if root not in self._watched:
-                workspace = await anyio.to_thread.run_sync(self._service.workspace, root)
-                self._watched.setdefault(root, workspace.on_change(heard))
+                end = await anyio.to_thread.run_sync(lambda: self._service.workspace(root).on_change(heard))
+                if self._watched.setdefault(root, end) is not end:
+                    end()
         except SidecarError as error:
             raise MCPError(INVALID_PARAMS, error.message, error.as_dict()) from error
 
