@@ -259,6 +259,40 @@ def test_the_bases_used_last_are_kept_although_the_clock_was_ahead_when_others_w
     assert [kept.has(file.stem) for file in (former[2], one, two, three)] == [True, False, True, True]
 
 
+class EmptiesWhenRead(type(Path())):  # type: ignore[misc]
+    """The path of a file. When it is opened, the folder `emptied` loses its files."""
+
+    emptied: Path
+
+    def __fspath__(self) -> str:
+        if os.path.lexists(str(self)):
+            for file in self.emptied.iterdir():
+                file.unlink()
+        return str(self)
+
+
+def test_a_base_is_brought_although_the_folder_of_bases_is_emptied_meanwhile(tmp_path: Path) -> None:
+    kept, file = KeptBases(tmp_path / "kept"), base_file(tmp_path, b"one")
+    kept.keep(file)
+    target = EmptiesWhenRead(tmp_path / "brought")
+    target.emptied = tmp_path / "kept"
+    assert kept.bring(file.stem, target)
+    assert ((tmp_path / "brought").read_bytes(), kept.has(file.stem)) == (b"one", False)
+
+
+def test_a_base_stays_whatever_has_become_of_another_one(tmp_path: Path) -> None:
+    """A link to nothing is listed but has no time, like a file that another process has just removed."""
+    kept, file = KeptBases(tmp_path / "kept"), base_file(tmp_path, b"one")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "gone.zst").symlink_to(tmp_path / "nowhere")
+    kept.keep(file)
+    assert kept.bring(file.stem, tmp_path / "brought")
+    assert kept.has(file.stem)
+    for number in range(3):
+        kept.keep(base_file(tmp_path, b"%d" % number))
+    assert len(list((tmp_path / "kept").iterdir())) == 3
+
+
 def test_a_whole_snapshot_is_kept_where_others_add_to_it(team: Team, server: ShelfServer) -> None:
     on_base(team)
     push(team.shelf, server.source, Settings())

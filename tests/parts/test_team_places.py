@@ -203,19 +203,22 @@ def test_on_a_server_that_knows_no_conditions_an_entry_that_another_job_has_lost
         assert {one.commit for one in WebPlace(opened_server).heads()} == {head(n).commit for n in (1, 2, 3)}
 
 
+@pytest.mark.parametrize("stored", [False, True])
 def test_on_a_server_that_knows_no_conditions_a_job_that_stalls_reads_the_list_again_before_it_stores_one(
-    server: ShelfServer, tmp_path: Path
+    server: ShelfServer, tmp_path: Path, stored: bool
 ) -> None:
-    """The list that the slow job reads is under way until the other job has stored its entry and has seen it there
-    after its wait. So the slow job has stalled for longer than another job waits."""
+    """The list that the slow job reads, before it stores its entry or after that, is under way until the other job has
+    stored its entry and has seen it there after its wait. So the slow job has stalled for longer than another job
+    waits."""
     server.conditions = False
     put_one(server, tmp_path)
     file, under_way, done = file_of(tmp_path), threading.Event(), threading.Event()
 
     def stall(handler: BaseHTTPRequestHandler, content: bytes) -> None:
-        del server.faults["heads.json"]
-        under_way.set()
-        assert done.wait(PATIENCE_S)
+        if (head(2).commit.encode() in content) is stored:
+            del server.faults["heads.json"]
+            under_way.set()
+            assert done.wait(PATIENCE_S)
         answer(handler, 200, content)
 
     server.faults["heads.json"] = stall
@@ -233,6 +236,24 @@ def test_on_a_server_that_knows_no_conditions_a_job_that_stalls_reads_the_list_a
     assert {one.commit for one in heads.parse(server.held["/team/heads.json"], "")} == {
         head(number).commit for number in (1, 2, 3)
     }
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+def test_where_readers_see_half_a_list_a_push_reads_it_again(server: ShelfServer, tmp_path: Path, stored: int) -> None:
+    """The half is read before this job has stored its entry, or after that."""
+    server.conditions = False
+    put_one(server, tmp_path)
+    asked: list[str] = []
+
+    def half(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        asked.append(handler.path)
+        is_half = stored < len(asked) <= stored + 2
+        answer(handler, 200, content[: len(content) // 2] if is_half else content)
+
+    server.faults["heads.json"] = half
+    with Server(server.source, Way("snapshotSource", SnapshotUnusable)) as own:
+        WebPlace(own, later_s=0).put(file_of(tmp_path), head(2))
+    assert [one.commit for one in heads.parse(server.held["/team/heads.json"], "")] == [head(2).commit, head(1).commit]
 
 
 def test_a_server_that_keeps_conditions_is_asked_so_once_and_its_list_stays(

@@ -40,15 +40,16 @@ class KeptBases:
         kept = self._file(sha256)
         try:
             _copy(kept, target)
-            if sha256_of(target) == sha256:
-                self._note_use(kept)
-                return True
+            is_whole = sha256_of(target) == sha256
         except OSError:
-            pass
+            is_whole = False
         with suppress(OSError):
-            target.unlink(missing_ok=True)
-            kept.unlink(missing_ok=True)
-        return False
+            if is_whole:
+                self._note_use(kept)
+            else:
+                target.unlink(missing_ok=True)
+                kept.unlink(missing_ok=True)
+        return is_whole
 
     def keep(self, file: Path) -> None:
         """Keeps a base whose bytes have the hash in its name. If the disk is full, the base is not kept and is
@@ -67,8 +68,9 @@ class KeptBases:
                 other.unlink(missing_ok=True)
 
     def _note_use(self, kept: Path) -> None:
-        """Makes this base the one that was used last, also if the clock was ahead when others were used."""
-        now = max(time.time_ns(), *(_last_used(one) + 1 for one in self._folder.glob("*.zst")))
+        """Makes this base the one that was used last, also if the clock was ahead when others were used. Raises
+        OSError, for example if another process has just removed it."""
+        now = max([time.time_ns(), *(_last_used(one) + 1 for one in self._folder.glob("*.zst"))])
         os.utime(kept, ns=(now, now))
 
     def _file(self, sha256: str) -> Path:
@@ -78,7 +80,11 @@ class KeptBases:
 
 
 def _last_used(kept: Path) -> int:
-    return kept.stat().st_mtime_ns
+    """Returns the time in nanoseconds; 0 if another process has just removed the file."""
+    try:
+        return kept.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _copy(source: Path, target: Path) -> None:

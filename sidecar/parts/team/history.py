@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 
 _COMMAND = ("git", "--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -57,37 +57,28 @@ class History:
 
     def nearest_of(self, commits: Container[str]) -> tuple[str, int]:
         """Returns that of these commits which is HEAD or an ancestor of it and has the fewest commits between it and
-        HEAD, and their number. Empty if none is among the newest, by date or along first parents.
+        HEAD, and their number. Empty if none is among the newest, by date or along first parents, or if git fails.
 
-        Git lists ancestors by their dates, so the first one that it lists may be farther than others if clocks were
-        wrong. Any nearer one is not among the ancestors of that one.
+        The commits are counted here, because `git rev-list COMMIT..HEAD` counts too many if one commit has an old date.
         """
-        first = self._first_of(commits) or self._first_of(commits, "--first-parent")
-        if not first:
-            return "", 0
-        between = self._between(first)
-        ahead = {first: len(between)} | {other: len(self._between(other)) for other in between if other in commits}
-        nearest = min(ahead, key=ahead.__getitem__)
-        return nearest, ahead[nearest]
+        parents = self._parents()
+        if len(parents) == self._most:
+            parents = self._parents("--first-parent") | parents
+        left = [commit for commit in parents if commit in commits]
+        nearest, ahead = "", len(parents)
+        while left:
+            commit = left.pop(0)
+            ancestors = _ancestors(commit, parents)
+            if len(parents) - len(ancestors) < ahead:
+                nearest, ahead = commit, len(parents) - len(ancestors)
+            left = [other for other in left if other not in ancestors]
+        return (nearest, ahead) if nearest else ("", 0)
 
-    def _between(self, commit: str) -> list[str]:
-        """Returns the commits that HEAD comes from and this one does not."""
-        return self._said("rev-list", f"{commit}..HEAD").split()
-
-    def _first_of(self, commits: Container[str], *how: str) -> str:
-        """Returns the first of these commits that git lists as HEAD or an ancestor of it; empty if there is none."""
-        line = (*_COMMAND, "rev-list", *how, f"--max-count={self._most}", "HEAD")
-        try:
-            with subprocess.Popen(
-                line, cwd=self._root, env=_environment(), stdin=_NONE, stdout=subprocess.PIPE, stderr=_NONE, text=True
-            ) as git:
-                assert git.stdout is not None
-                try:
-                    return next((listed for text in git.stdout if (listed := text.strip()) in commits), "")
-                finally:
-                    git.kill()
-        except OSError:
-            return ""
+    def _parents(self, *how: str) -> dict[str, list[str]]:
+        """Returns the parents of HEAD and its ancestors, of at most `most` commits, the newest first; empty if git
+        fails."""
+        listed = self._said("rev-list", "--parents", *how, f"--max-count={self._most}", "HEAD")
+        return {commit: parents for commit, *parents in map(str.split, listed.splitlines())}
 
     def _said(self, *arguments: str) -> str:
         try:
@@ -106,6 +97,16 @@ class History:
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _ancestors(commit: str, parents: Mapping[str, Sequence[str]]) -> set[str]:
+    """Returns the commit and its ancestors, of those whose parents are known."""
+    found, left = {commit}, [commit]
+    while left:
+        new = {parent for parent in parents[left.pop()] if parent in parents} - found
+        found |= new
+        left += new
+    return found
 
 
 def _environment() -> dict[str, str]:

@@ -34,6 +34,7 @@ _ATTEMPTS = 30
 _WAIT_S = 60.0
 _LATER_S = 2.0
 """How long another job may take between reading a list and storing it, on a server that ignores conditions."""
+_READINGS = 6
 _BLOCK = 1 << 20
 
 Report = Callable[[int], None]
@@ -170,7 +171,8 @@ class WebPlace:
     """A server. `put` only needs PUT. If the server supports If-Match and If-None-Match too, no entry can be lost. If
     it ignores them, the list is read again after `later_s` seconds, in case another job has replaced it meanwhile. A
     list whose reading took longer than `stalled_s` seconds is read again before it is stored; with each attempt that
-    limit grows, for a server that is always slow."""
+    limit grows, for a server that is always slow. What is no list is read again a few times, for a server that lets
+    readers see a list which is only half stored."""
 
     def __init__(self, server: Server, later_s: float = _LATER_S, stalled_s: float = _LATER_S / 2) -> None:
         self._server = server
@@ -194,10 +196,17 @@ class WebPlace:
         return self._read()[0]
 
     def _read(self) -> tuple[list[Head], str]:
-        found = self._server.find(self._list, heads.MAX_BYTES)
-        if found is None:
-            return [], ""
-        return heads.parse(found.content, shown.reason(self._list)), found.tag
+        for reading in range(1, _READINGS + 1):
+            found = self._server.find(self._list, heads.MAX_BYTES)
+            if found is None:
+                break
+            try:
+                return heads.parse(found.content, shown.reason(self._list)), found.tag
+            except SnapshotUnusable:
+                if reading == _READINGS:
+                    raise
+            time.sleep(random.uniform(0.05, 0.3))
+        return [], ""
 
     def fetch(self, stored: Stored, target: Path, report: Report) -> None:
         """See `SnapshotPlace.fetch`. A download that was interrupted is continued."""
@@ -218,14 +227,17 @@ class WebPlace:
             began = time.monotonic()
             listed, tag = self._read()
             took = time.monotonic() - began
-            if head not in listed:
-                waited = False
-                if took > attempt * self._stalled_s:
-                    continue  # another job may have stored its list since then, and looked at it for the last time
+            is_listed = head in listed
+            if is_listed and waited:
+                return
+            waited = False
+            if took > attempt * self._stalled_s:
+                continue  # another job may have stored its list since then, and looked at it for the last time
+            if not is_listed:
                 content = heads.written(heads.with_head(listed, head))
                 if not self._server.put(self._list, content, _condition(listed, tag)):
                     time.sleep(random.uniform(0.05, 0.5))
-            elif waited or self._keeps_conditions(listed):
+            elif self._keeps_conditions(listed):
                 return
             else:
                 time.sleep(max(self._later_s, 2 * took) * random.uniform(1.0, 1.5))
