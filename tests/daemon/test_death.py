@@ -203,8 +203,16 @@ def test_an_edit_that_comes_after_a_stop_is_made_once(data_folder: DataFolder, w
         editor.request("sidecar/getIndexStatus")
         assert data_folder.run("daemon", "stop").returncode == 0
         editor.notify("textDocument/didChange", edit(work, "unit0.py", 2, 0, "def typed_after_the_stop(): pass\n"))
-        hit = request(editor, "sidecar/searchCode", {"query": "typed_after_the_stop"})["results"][0]
-        assert hit["content"].count("typed_after_the_stop") == 1
+        contents: list[str] = []
+
+        def is_found() -> bool:
+            """A search waits two seconds for the edit, which are not enough for a new daemon on a busy machine."""
+            hits = request(editor, "sidecar/searchCode", {"query": "typed_after_the_stop"})["results"]
+            contents[:] = [hit["content"] for hit in hits if "typed_after_the_stop" in hit["content"]]
+            return bool(contents)
+
+        assert eventually(is_found)
+        assert [content.count("typed_after_the_stop") for content in contents] == [1]
         assert editor.stop() == 0
 
 
