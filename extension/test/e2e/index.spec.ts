@@ -26,6 +26,10 @@ async function isIndexed(window: Window): Promise<void> {
   addSecret(window);
   if (window.timesStarted() === 0) await trust(window);
   indexWorkspace(window.editor.program, window.editor.folder, window.editor.env);
+  await isUpToDate(window);
+}
+
+async function isUpToDate(window: Window): Promise<void> {
   const item = window.page.locator(".statusbar-item[id*='sidecar']");
   await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is up to date/);
 }
@@ -123,6 +127,7 @@ test("reindexing asks first, and then makes the index anew", async ({ window }) 
   await window.picture("question-to-reindex");
   await window.choose("Rebuild");
   await window.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
+  await isUpToDate(window);
 });
 
 test("deleting asks first: Keep keeps the index, Delete deletes it", async ({ window }) => {
