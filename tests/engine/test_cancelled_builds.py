@@ -139,6 +139,20 @@ def left_half_made(project: Project) -> IndexedWorkspace:
     return workspace
 
 
+def held_while_reading(project: Project) -> tuple[threading.Event, threading.Event]:
+    """Returns an event that says that the build which follows reads its later files, and one for which it then
+    waits."""
+    reading, go_on = threading.Event(), threading.Event()
+
+    def hold(path: str) -> None:
+        if path.startswith("zmore/"):
+            reading.set()
+            assert go_on.wait(PATIENCE_S)
+
+    project.before_reading = hold
+    return reading, go_on
+
+
 @pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
 def test_a_build_that_ended_with_its_client_goes_on_when_somebody_is_shown_the_index(
     large: Project, strategy: str
@@ -200,17 +214,10 @@ def test_a_person_at_another_client_cancels_a_build_and_whoever_asked_for_it_is_
 
 
 def test_a_build_that_nobody_asks_for_is_cancelled_too(large: Project) -> None:
-    reading, go_on = threading.Event(), threading.Event()
     workspace = left_half_made(large)
     done = workspace.status().files
     large.close()
-
-    def hold(path: str) -> None:
-        if path.startswith("zmore/"):
-            reading.set()
-            assert go_on.wait(PATIENCE_S)
-
-    large.before_reading = hold
+    reading, go_on = held_while_reading(large)
     later = large.open()
     later.on_change(lambda status: None)
     assert reading.wait(PATIENCE_S)
@@ -248,16 +255,9 @@ def test_a_deletion_is_not_cancelled(project: Project, monkeypatch: pytest.Monke
 def test_whoever_waits_for_a_build_that_a_person_cancels_is_cancelled_too(
     large: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reading, go_on = threading.Event(), threading.Event()
     left_half_made(large)
     large.close()
-
-    def hold(path: str) -> None:
-        if path.startswith("zmore/"):
-            reading.set()
-            assert go_on.wait(PATIENCE_S)
-
-    large.before_reading = hold
+    reading, go_on = held_while_reading(large)
     workspace = large.open()
     workspace.on_change(lambda status: None)
     assert reading.wait(PATIENCE_S)

@@ -1,11 +1,12 @@
 // A folder without anything to search.
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "@playwright/test";
-import { expect, test, Window } from "./test";
+import { expect, test, type Window } from "./test";
 import { indexWorkspace } from "./workspace";
 
 test.use({ editorOptions: { content: "", indexed: false } });
+
+const OFFER = "to search it by meaning";
 
 test("an empty folder is offered no index, and one with a file in it is", async ({ window }) => {
   await expect(window.statusItem("Not indexed")).toBeVisible();
@@ -13,18 +14,8 @@ test("an empty folder is offered no index, and one with a file in it is", async 
   await expect(window.page.locator(".notifications-center")).toContainText(/no (new )?notifications/i);
   writeFileSync(join(window.editor.folder, "heron.py"), "def count():\n    return 3\n");
   await window.page.reload();
-  await window.notice("to search it by meaning");
+  await window.notice(OFFER);
 });
-
-const OFFER = "to search it by meaning";
-
-async function openAnother(window: Window, browser: Browser): Promise<Window> {
-  const started = window.timesStarted();
-  const other = new Window(await browser.newPage({ viewport: { width: 1280, height: 850 } }), window.editor);
-  await other.open(false);
-  await other.sidecarRuns(started + 1);
-  return other;
-}
 
 test("what is never to be offered, and what Agents shows, is the same in another window on the folder", async ({
   window,
@@ -33,7 +24,7 @@ test("what is never to be offered, and what Agents shows, is the same in another
   writeFileSync(join(window.editor.folder, "heron.py"), "def count():\n    return 3\n");
   await window.page.reload();
   await window.answer(OFFER, "Never for This Folder");
-  const other = await openAnother(window, browser);
+  const other = await window.another(browser);
   await expect(other.statusItem("Not indexed")).toBeVisible();
   await other.command("Notifications: Show Notifications");
   await expect(other.page.locator(".notifications-center")).toContainText(/no (new )?notifications/i);
@@ -60,9 +51,9 @@ test("an offer that is older than an index made in a shell says that there is on
   const { editor } = window;
   writeFileSync(join(editor.folder, "heron.py"), "def count():\n    return 3\n");
   await window.page.reload();
-  await window.notice("to search it by meaning");
+  await window.notice(OFFER);
   indexWorkspace(editor.program, editor.folder, editor.env);
   await expect(window.statusItem("Not indexed")).toHaveCount(0);
-  await window.answer("to search it by meaning", "Create Index");
+  await window.answer(OFFER, "Create Index");
   await window.notice(/is indexed already: 1 file\./, ["Show Index Status"]);
 });

@@ -2,8 +2,7 @@
 // it, and answers are code. A stopped run stays stopped; one whose window has closed goes on.
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Browser } from "@playwright/test";
-import { expect, test, Window } from "./test";
+import { expect, test, type Window } from "./test";
 
 test.use({
   editorOptions: {
@@ -41,14 +40,6 @@ async function filesSoFar(window: Window): Promise<number> {
   await expect(window.prompt).toContainText(/[\d,]+ of 6,\d+ files, code first/);
   const [, count = ""] = /([\d,]+) of 6,\d+ files/.exec((await window.prompt.textContent()) ?? "") ?? [];
   return Number(count.replaceAll(",", ""));
-}
-
-async function openAnother(window: Window, browser: Browser): Promise<Window> {
-  const started = window.timesStarted();
-  const other = new Window(await browser.newPage({ viewport: { width: 1280, height: 850 } }), window.editor);
-  await other.open(false);
-  await other.sidecarRuns(started + 1);
-  return other;
 }
 
 /** Waits until so many windows have a sidecar: that of a closed one ends some seconds later. */
@@ -143,7 +134,7 @@ test("a build goes on when the window that began it closes, and is cancelled in 
   window,
   browser,
 }) => {
-  const other = await openAnother(window, browser);
+  const other = await window.another(browser);
   await other.command("Sidecar: Create Index");
   await expect(item(window)).toContainText(/Indexing \d+ %/, { timeout: LONG_MS });
   await other.page.close();

@@ -1,8 +1,7 @@
 // Questions of other programs to the user of the editor: never answered by accident, closed once they are void.
-import type { Browser } from "@playwright/test";
 import { Agent } from "./mcpClient";
 import { wordsInSight } from "./page";
-import { expect, test, Window } from "./test";
+import { expect, test, type Window } from "./test";
 
 const ASKED = /^(?!Nobody).*delete .*search index of/i;
 
@@ -18,15 +17,6 @@ async function isGone(window: Window): Promise<void> {
   await window.page.keyboard.press("Control+Alt+Shift+9");
   await expect(window.question(ASKED)).toHaveCount(0);
   await window.page.keyboard.press("Escape");
-}
-
-/** Opens a second window on the same folder. */
-async function openAnother(window: Window, browser: Browser): Promise<Window> {
-  const started = window.timesStarted();
-  const other = new Window(await browser.newPage({ viewport: { width: 1280, height: 850 } }), window.editor);
-  await other.open(false);
-  await other.sidecarRuns(started + 1);
-  return other;
 }
 
 test("who is typing when an agent wants to delete the index goes on typing, and deletes nothing", async ({
@@ -120,7 +110,7 @@ test("in a window of 320 pixels the question, who asks it and both answers are i
 });
 
 test("what one window has answered disappears from the other", async ({ window, browser }) => {
-  const other = await openAnother(window, browser);
+  const other = await window.another(browser);
   const agent = await Agent.start(window.editor, "robot");
   const kept = agent.call("delete_index");
   await expect(window.question(ASKED)).toBeVisible();
@@ -137,7 +127,7 @@ test("of two windows that answer at the same moment one is heard, and both show 
   window,
   browser,
 }) => {
-  const other = await openAnother(window, browser);
+  const other = await window.another(browser);
   const agent = await Agent.start(window.editor, "robot");
   const asked = agent.call("delete_index");
   for (const one of [window, other]) await expect(one.question(ASKED)).toBeVisible();

@@ -4,7 +4,7 @@
 // and settled, what has closed meanwhile is opened again, and texts that are visible only briefly are recorded.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
+import { expect, type Browser, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
 import { NOTICES_KEY, TIDIED, TIDY_KEY, type Editor } from "./editor";
 import { PICTURES } from "./places";
 import { acceptActiveRow, clearStatusBarTexts, drawn, recordStatusBar, statusBarTexts } from "./page";
@@ -56,6 +56,15 @@ export class Window {
     await this.page.goto(this.editor.url);
     await expect(this.page.locator(".statusbar-item").first()).toBeVisible({ timeout: START_MS });
     if (running) await this.sidecarRuns();
+  }
+
+  /** Opens a second window on the same folder. */
+  async another(browser: Browser): Promise<Window> {
+    const started = this.timesStarted();
+    const other = new Window(await browser.newPage({ viewport: { width: 1280, height: 850 } }), this.editor);
+    await other.open(false);
+    await other.sidecarRuns(started + 1);
+    return other;
   }
 
   /** Returns how often the sidecar has started since the editor was started, by its log. */
