@@ -17,13 +17,10 @@ from sidecar.parts.lexical.definitions import find_definitions, find_places, fin
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
 from sidecar.parts.lexical.postings import (
-    MOST_TERMS,
     merge_segments,
-    most_telling,
     newest_segment,
     read_bodies,
     read_lengths,
-    read_most_telling,
     read_postings,
     write_segment,
 )
@@ -273,30 +270,3 @@ def test_very_long_text_is_counted_without_overflow(connection: sqlite3.Connecti
     write(connection, "needle " * 1000)
     assert read_bodies(connection, ["needl"]).tfs.tolist() == [255]
     assert read_lengths(connection).bodies[0] == 1003  # the words, the stem twice, the folder
-
-
-def test_of_many_terms_the_first_and_the_rarest_that_occur_are_looked_up(connection: sqlite3.Connection) -> None:
-    common = [f"common{letter}{other}" for letter in "abcdefghij" for other in "abcdefghij"]
-    write(connection, *(" ".join(common) for _ in range(20)), "seldom")
-    terms = [*(f"unseen{n}" for n in range(40)), *common, "seldom"]
-    chosen = most_telling(connection, terms)
-    assert len(chosen) == MOST_TERMS
-    assert chosen[: MOST_TERMS // 3] == terms[: MOST_TERMS // 3]
-    assert chosen[-1] == "seldom"
-    assert not {"unseen39"} & set(chosen)
-    assert most_telling(connection, terms[:MOST_TERMS]) == terms[:MOST_TERMS]
-
-
-def test_of_several_questions_what_each_looks_up_is_read_once(connection: sqlite3.Connection) -> None:
-    many = [f"common{letter}{other}" for letter in "abcdefghij" for other in "abcdefghij"]
-    write(connection, " ".join(many), "seldom title")
-    telling = most_telling(connection, many)
-    spared = next(word for word in many if word not in telling)
-    title = ["titl", spared, many[0]]
-    places, found = read_most_telling(connection, many, title)
-    assert places[0].tolist() == list(range(len(telling)))
-    assert places[1].tolist() == [len(telling), len(telling) + 1, 0]
-    assert found.terms == len(telling) + 2
-    alone = read_postings(connection, [*telling, "titl", spared])
-    for part, other in zip(found.together(), alone.together(), strict=True):
-        assert part.ids.tolist() == other.ids.tolist() and part.places.tolist() == other.places.tolist()

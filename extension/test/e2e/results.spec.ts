@@ -134,6 +134,8 @@ test("a hit whose file has gone says in plain words what to do, from the view an
   await window.tidy();
   await search();
   await window.page.keyboard.press("Alt+K");
+  // Until it is filled, the view shows what it held before.
+  await expect(window.items.first()).toHaveAccessibleName(/^herons\.js, \d+ results?$/);
   await expect(hits(window).first()).toBeVisible();
   rmSync(file);
   await hits(window).first().click();

@@ -35,10 +35,16 @@ def still_in(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
 def mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:
     """Whether more than half of the chunks in the index are dead, and more than a few. `alive` is the number of those
     that are alive; if that is None, they are counted."""
-    (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
+    indexed = indexed_chunks(connection)
     if alive is None:
         (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
     return bool(indexed - alive > max(indexed // 2, _FEW_CHUNKS))
+
+
+def indexed_chunks(connection: sqlite3.Connection) -> int:
+    """Returns the number of chunks that the segments have, dead or alive."""
+    (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
+    return int(indexed)
 
 
 def contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:

@@ -112,6 +112,11 @@ def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
     return keys, tfs, sizes
 
 
+def postings_in(length: int, width: int) -> int:
+    """Returns how many postings a blob of this length has, whose first byte is `width`."""
+    return (length - _HEADER) // (width + 1)
+
+
 def _ranges(begins: Ids, counts: Ids, step: int = 1) -> Ids:
     """Returns the numbers of many ranges, one after the other: range i begins with `begins[i]` and has `counts[i]`
     numbers, `step` apart."""

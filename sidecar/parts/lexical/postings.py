@@ -12,7 +12,7 @@ file, and a merge of small segments does not touch the large ones. A query seeks
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -224,44 +224,7 @@ def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> Found
     return _read(connection, terms, "bodies, names, fields")
 
 
-def most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
-    """Returns at most `MOST_TERMS` of these terms, in their order. If there are more, it takes the first `MOST_TERMS //
-    3`, because a text begins with what it is about, and of the others the rarest that occur in the index."""
-    if len(terms) <= MOST_TERMS:
-        return list(terms)
-    return _rarest(terms, _rows_of(connection, terms, "length(bodies)"))
-
-
-def read_most_telling(connection: sqlite3.Connection, *queries: Sequence[str]) -> tuple[list[Ids], FoundPostings]:
-    """Returns the postings of the `most_telling` terms of each query, with one look at the index, and for each query
-    the places of these terms, in their order; those of the first are 0, 1, 2 … It reads the postings of the other terms
-    too, so it is for indexes in which these are short."""
-    asked = list(dict.fromkeys(term for terms in queries for term in terms))
-    rows = _rows_of(connection, asked, "bodies, names, fields")
-    telling = [
-        list(terms)
-        if len(terms) <= MOST_TERMS
-        else _rarest(terms, ((term, None if bodies is None else len(bodies)) for term, bodies, _, _ in rows))
-        for terms in queries
-    ]
-    read = list(dict.fromkeys(term for terms in telling for term in terms))
-    places = {term: place for place, term in enumerate(read)}
-    return [np.array([places[term] for term in terms], np.int64) for terms in telling], _found(rows, read)
-
-
-def _rarest(terms: Sequence[str], lengths: Iterable[tuple[str, int | None]]) -> list[str]:
-    # The size of a term's postings grows with its frequency.
-    sizes: Counter[str] = Counter()
-    for term, length in lengths:
-        if length is not None:
-            sizes[term] += length
-    first = MOST_TERMS // 3
-    rarest = sorted((term for term in terms[first:] if term in sizes), key=sizes.__getitem__)
-    kept = frozenset((*terms[:first], *rarest[: MOST_TERMS - first]))
-    return [term for term in terms if term in kept]
-
-
-def _rows_of(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
+def rows_of(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
     """Returns a row for each of these terms and each segment that has it: the term, and the columns named."""
     rows: list[tuple[Any, ...]] = []
     for start in range(0, len(terms), _ASKED):
@@ -274,7 +237,8 @@ def _rows_of(connection: sqlite3.Connection, terms: Sequence[str], columns: str)
     return rows
 
 
-def _found(rows: Iterable[tuple[Any, ...]], terms: Sequence[str]) -> FoundPostings:
+def found_in(rows: Iterable[tuple[Any, ...]], terms: Sequence[str]) -> FoundPostings:
+    """Returns the postings of these terms among rows of all columns, or of the first of them."""
     places = {term: place for place, term in enumerate(terms)}
     found = ((places[term], blobs) for term, *blobs in rows if term in places)
     return FoundPostings(sorted(found, key=itemgetter(0)), len(places))
@@ -288,7 +252,7 @@ def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Posting
 def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> FoundPostings:
     """Returns the postings of these terms in the columns named."""
     asked = terms[:MOST_TERMS]
-    return _found(_rows_of(connection, asked, columns), asked)
+    return found_in(rows_of(connection, asked, columns), asked)
 
 
 def read_lengths(connection: sqlite3.Connection) -> Lengths:
@@ -536,13 +500,13 @@ __all__ = [
     "Postings",
     "PostingsByTerm",
     "create_tables",
+    "found_in",
     "merge_segments",
-    "most_telling",
     "newest_lengths",
     "newest_segment",
     "read_bodies",
     "read_lengths",
-    "read_most_telling",
     "read_postings",
+    "rows_of",
     "write_segment",
 ]

@@ -20,7 +20,8 @@ from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.postings import FoundPostings, Postings, read_most_telling
+from sidecar.parts.lexical.postings import FoundPostings, Postings
+from sidecar.parts.lexical.telling import read_most_telling
 
 _FIELD_WEIGHTS = {
     Field.PATH: 2.0,
@@ -124,7 +125,7 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
 def _match(snapshot: SearchedSnapshot, columns: IndexColumns, *queries: Sequence[str]) -> list[LexicalScores]:
     """Returns the scores of each query's terms. What the queries share is read and computed once."""
     chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
-    telling, found = read_most_telling(snapshot.connection, *queries)
+    telling, found = read_most_telling(snapshot.connection, snapshot.chunk_ids, *queries)
     sums = [_Sums(_nothing(columns, chunks, files), places) for places in telling]
     step = max(1, _CELLS // max(1, files))
     for start in range(0, found.terms, step):

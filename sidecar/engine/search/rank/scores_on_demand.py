@@ -27,7 +27,7 @@ from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.postings import most_telling
+from sidecar.parts.lexical.telling import most_telling
 
 _AT_ONCE = 4
 """The first lot of files to examine has this many times the wanted number, the likeliest first. Each further lot is
@@ -56,7 +56,7 @@ class ScoresOnDemand:
     def __init__(self, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> None:
         """If there are many terms, only the `most_telling` are looked up, and the others count as missing in the
         shares."""
-        telling = most_telling(snapshot.connection, terms)
+        telling = most_telling(snapshot.connection, snapshot.chunk_ids, terms)
         found = postings_of(snapshot, columns, telling)
         self._columns = columns
         self._bodies, self._names = found.bodies, found.names
