@@ -29,8 +29,11 @@ class LockFile:
     A second object for the same path is refused even in the same process.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, replaces_folders: bool = False) -> None:
+        """If `replaces_folders`, a folder at the path is removed with all that is in it, which is right for a lock
+        among files that can all be made again."""
         self.path = path
+        self._stays = "" if replaces_folders else A_FOLDER
         self._fd: int | None = None
 
     @property
@@ -84,9 +87,9 @@ class LockFile:
             os.close(fd)
 
     def _open(self) -> int:
-        """Opens the file. What else is at its path, which cannot be a lock, is removed first, except for a folder."""
+        """Opens the file. What else is at its path, which cannot be a lock, is removed first."""
         try:
-            if what_else(self.path, follow_links=False) not in ("", A_FOLDER):
+            if what_else(self.path, follow_links=False) not in ("", self._stays):
                 remove(self.path)
             return os.open(self.path, _FLAGS, 0o600)
         except OSError as error:

@@ -107,6 +107,17 @@ def test_a_link_is_no_lock_file_and_makes_way_for_one(path: Path) -> None:
     lock.release()
 
 
+def test_a_folder_makes_way_only_where_all_that_is_beside_it_can_be_made_again(path: Path) -> None:
+    (path / "kept").mkdir(parents=True)
+    with pytest.raises(PermissionDenied, match="Is a directory"):
+        LockFile(path).take()
+    assert (path / "kept").is_dir()
+    lock = LockFile(path, replaces_folders=True)
+    assert lock.take()
+    assert path.is_file()
+    lock.release()
+
+
 def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(PermissionDenied, match="SIDECAR_HOME"):
         LockFile(tmp_path / "missing" / "a.lock").take()

@@ -21,7 +21,7 @@ from sidecar import shown
 from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
 from sidecar.processes import is_running, pid_in
-from sidecar.small_files import read_record, remove
+from sidecar.small_files import read_record
 
 DAEMON_COMMAND = "sidecar daemon"
 _POLL_S = 0.05
@@ -52,7 +52,7 @@ class Lease:
     """
 
     def __init__(self, directory: Path, patience_s: float = 5.0, pause: Callable[[float], None] = time.sleep) -> None:
-        self._file = LockFile(directory / "lock")
+        self._file = LockFile(directory / "lock", replaces_folders=True)
         self._patience_s = patience_s
         self._pause = pause
         self._since = ""
@@ -119,8 +119,6 @@ class Lease:
         """Takes the lock unless another process, or another `Lease`, holds it."""
         try:
             self._file.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self._file.path.is_dir():
-                remove(self._file.path)  # a folder of this name is not a lock
         except OSError as error:
             raise disk_error(error, self._file.path) from error
         if not self._file.take():

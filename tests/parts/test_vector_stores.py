@@ -131,3 +131,16 @@ def test_threads_may_add_remove_and_ask_at_the_same_time(store: VectorStore) -> 
         thread.join()
     assert failures == []
     assert store.ids("code").tolist() == [i for i in range(400) if i % 20 >= 5]
+
+
+@pytest.mark.process
+def test_a_folder_in_place_of_the_stores_lock_makes_way_for_one(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    store = ChromaStore(folder, DIMENSION, "model")
+    store.add("code", ids(3), random_vectors(1))
+    store.close()
+    (folder / "worker.lock").unlink()
+    (folder / "worker.lock" / "more").mkdir(parents=True)
+    again = ChromaStore(folder, DIMENSION, "model")
+    assert again.ids("code").tolist() == [3]
+    again.close()

@@ -32,8 +32,11 @@ async function inWindow(window: Window, browser: Browser, folder: string): Promi
 async function withAdded(window: Window, browser: Browser): Promise<Window> {
   for (let tries = 1; ; tries++) {
     const one = await inWindow(window, browser, "starlette");
+    // The page is loaded anew. What is asked of it while it changes may never be answered.
+    const loaded = one.page.waitForURL(/[?&]workspace=/);
     // Not by the editor's own dialog: it takes whichever folder it lists at the moment of the key.
     await one.command("Probe: Add the Second Folder");
+    await loaded;
     const folders = one.page.locator(".explorer-folders-view").filter({ hasText: "uvicorn" });
     const none = one.page.getByText("You have not yet added a folder to the workspace.");
     await expect(folders.or(none).first()).toBeVisible();

@@ -148,7 +148,7 @@ def main(directory: str) -> int:
     opening = read_frame(requests)
     if opening is None:
         return 0
-    lock = LockFile(Path(directory) / "worker.lock")
+    lock = LockFile(Path(directory) / "worker.lock", replaces_folders=True)
     try:
         if not _wait_for(lock):
             write_frame(replies, {"error": "an earlier worker is still using this directory", "meaning": "failed"})
