@@ -141,7 +141,7 @@ def test_a_folder_in_place_of_the_stores_lock_makes_way_for_one(tmp_path: Path) 
     store.close()
     (lock,) = folder.rglob("worker.lock")
     lock.unlink()
-    (lock / "more").mkdir(parents=True)
+    lock.mkdir()
     again = ChromaStore(folder, DIMENSION, "model")
     assert again.ids("code").tolist() == [3]
     again.close()
