@@ -17,6 +17,8 @@ const ANSWER_MS = 20_000;
 /** A toast closes by itself within this time, in milliseconds. */
 const NOTICE_MS = 15_000;
 const TRIES_MS = 120_000;
+/** How often a page is loaded again that shows a workspace without its folders. */
+const MOST_LOADS = 3;
 /** The margin around a part of a picture, in pixels. */
 const MARGIN = 16;
 
@@ -75,8 +77,21 @@ export class Window {
       .filter((line) => line.endsWith("[info] running")).length;
   }
 
+  /**
+   * Waits until the sidecar has started so many times since the editor was started. Now and then the editor reads the file
+   * of a workspace too early, and shows none of its folders for as long as the page stays; then the page is loaded again.
+   */
   async sidecarRuns(times = 1, timeout = START_MS): Promise<void> {
-    await expect.poll(() => this.timesStarted(), { timeout }).toBeGreaterThanOrEqual(times);
+    const runs = () => this.timesStarted() >= times;
+    const lacksFolders = this.page.getByText("You have not yet added a folder to the workspace.");
+    for (let loads = 0; loads < MOST_LOADS; loads++) {
+      await expect.poll(async () => runs() || (await lacksFolders.isVisible()), { timeout }).toBe(true);
+      // Without folders it is for a moment too while they are loaded.
+      const [done] = await Promise.allSettled([expect.poll(runs, { timeout: NOTICE_MS }).toBe(true)]);
+      if (done.status === "fulfilled") return;
+      await this.page.reload();
+    }
+    await expect.poll(runs, { timeout }).toBe(true);
   }
 
   /** Changes some machine settings, as a user would in the settings file; the others stay. */
