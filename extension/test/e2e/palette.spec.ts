@@ -9,7 +9,7 @@ test.use({ editorOptions: { user: { "explorer.autoReveal": false } } });
 const QUESTION = "compress the response body";
 const LINE_PX = 19;
 /** In a browser nobody tells the extension which keyboard it is. */
-const SAVE_KEY = "Alt+S, on macOS Option+S";
+const SAVE_KEY = "Alt+S, on macOS Ctrl+Cmd+S";
 
 const STEPS = Array.from({ length: 160 }, (_, at) => `    step_${at + 1} = prepare(step_${at}, ${at})`).join("\n");
 const LONG = `def plan_the_voyage(step_0):\n${STEPS}\n    weigh_albatross_feathers(step_160)\n${STEPS}\n    return step_160\n`;
