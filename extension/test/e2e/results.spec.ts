@@ -118,6 +118,19 @@ test("results are copied as Markdown", async ({ window }) => {
   expect(await copied(window)).toMatch(/### starlette\/.+\.py:\d+-\d+ \(score 0\.\d\d\)\n\n```python\n/);
 });
 
+test("what is kept before the answer is there is the answer to what was typed", async ({ window }) => {
+  await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await window.search(QUESTION);
+  await window.editor.whileHeld(async () => {
+    await window.typesOn(" gzip");
+    await window.page.keyboard.press("Alt+K");
+    await expect(window.input).toHaveValue(`${QUESTION} gzip`);
+  });
+  await expect(window.input).toBeHidden();
+  await window.command("Sidecar: Copy Results as Markdown");
+  await expect.poll(() => copied(window)).toContain(`## “${QUESTION} gzip”, words and meaning: 30 results`);
+});
+
 test("a hit whose file has gone says in plain words what to do, from the view and from the palette", async ({
   window,
 }) => {

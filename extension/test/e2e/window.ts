@@ -158,7 +158,7 @@ export class Window {
 
   async answered(timeout?: number): Promise<void> {
     const within = timeout === undefined ? {} : { timeout };
-    await expect(this.page.locator(".quick-input-widget .monaco-progress-container.active")).toHaveCount(0, within);
+    await expect(this.busy).toHaveCount(0, within);
     await expect(this.page.locator(".quick-input-widget")).toContainText(ANSWERED, within);
   }
 
@@ -213,6 +213,11 @@ export class Window {
     await expect(description).toContainText(place);
     const [, path = "", line = ""] = place.exec((await description.textContent()) ?? "") ?? [];
     return { path, file: path.split("/").at(-1) ?? "", line: Number(line) };
+  }
+
+  /** The progress of the open list, while it has one. */
+  private get busy(): Locator {
+    return this.page.locator(".quick-input-widget .monaco-progress-container.active");
   }
 
   /** The line below the input of the open list. */
@@ -480,6 +485,8 @@ export class Window {
   /** The list opens with the previous question, whose answer must not be mistaken for the new one. */
   async fillAnew(query: string): Promise<void> {
     await this.input.fill("", { timeout: TRY_MS });
+    // While the list still awaits that answer, it has no count either.
+    await expect(this.busy).toHaveCount(0, { timeout: TRY_MS });
     await expect(this.page.locator(".quick-input-widget")).not.toContainText(ANSWERED, { timeout: TRY_MS });
     await this.input.fill(query, { timeout: TRY_MS });
   }
