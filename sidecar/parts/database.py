@@ -78,6 +78,11 @@ def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
     return IndexCorrupt(text.format(**filled))
 
 
+def contradicts_itself(path: Path) -> IndexCorrupt:
+    """Returns the error for a file whose tables and indexes do not agree, which reading rarely notices."""
+    return _corrupt(_REBUILD, path, find_fault(path) or "its tables and indexes do not agree")
+
+
 def _is_broken_place(path: Path) -> bool:
     """Whether no database can be at this path, whatever the permissions: the file is gone, or a folder has its name."""
     if any(os.path.isdir(f"{path}{ending}") for ending in _FILES):  # noqa: PTH112 Path.is_dir raises where it may not look

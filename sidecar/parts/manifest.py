@@ -28,7 +28,15 @@ from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
 from sidecar.model.terms import Collection, Ids
 from sidecar.parts.coverage import AWAITED_TABLE, count_awaited, settle_awaited
-from sidecar.parts.database import all_or_nothing, closed_on_error, connect, new_file_id, open_file, translated
+from sidecar.parts.database import (
+    all_or_nothing,
+    closed_on_error,
+    connect,
+    contradicts_itself,
+    new_file_id,
+    open_file,
+    translated,
+)
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
 
@@ -39,6 +47,7 @@ which is SQLite's default, one saved file in ten waited for a tenth of a second.
 _MANY_COMMITS = 60
 """About ten saved files, which make a journal of 1000 pages."""
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
+_BY_PATH = "sqlite_autoindex_files_1"
 _KNOWN = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection, blob"
 
 _SCHEMA = """
@@ -229,10 +238,18 @@ class Manifest:
         self._counted = None
 
     def known_files(self) -> dict[str, KnownFile]:
-        """Returns all indexed files by path."""
+        """Returns all indexed files by path.
+
+        Raises IndexCorrupt if not the same paths are in the table and in the index by which files are found: then a
+        pass over the workspace would write a file twice, or leave one for ever that is gone.
+        """
         with self.lock, translated(self.path):
             rows = self.connection.execute(f"SELECT {_KNOWN} FROM files").fetchall()
-        return {r[1]: _known(r) for r in rows}
+            found = {path for (path,) in self.connection.execute(f"SELECT path FROM files INDEXED BY {_BY_PATH}")}
+        files = {r[1]: _known(r) for r in rows}
+        if len(files) != len(rows) or files.keys() != found:
+            raise contradicts_itself(self.path)
+        return files
 
     def count_files(self) -> int:
         """Returns the number of files that are indexed or are going to be read for the first time."""

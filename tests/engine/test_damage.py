@@ -244,6 +244,37 @@ def test_an_index_that_lacks_the_vectors_of_paths_is_not_yet_whole(project: Proj
 # ---------------------------------------------------------------- damage that nobody has met yet
 
 
+def test_a_changed_bit_in_a_stored_path_is_found_by_indexing_and_leaves_a_whole_index(project: Project) -> None:
+    """A path is stored twice: in its row, and in the index by which rows are found."""
+    workspace = project.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    project.close()
+    layout = IndexLayout(project.home, str(project.root))
+    write_back(layout.manifest(1))
+    whole, path = layout.manifest(1).read_bytes(), b"src/cookies.py"
+    places = [at for at in range(len(whole)) if whole.startswith(path, at)]
+    changed = 0
+    for at in places:
+        layout.manifest(1).write_bytes(whole)
+        put_in_place(layout.manifest(1), whole[:at] + b"qrc" + whole[at + 3 :])
+        with sqlite3.connect(layout.manifest(1)) as connection:
+            rows = connection.execute("SELECT path FROM files NOT INDEXED").fetchall()
+        connection.close()
+        changed += ("qrc/cookies.py",) in rows
+        workspace = project.open()
+        index(workspace)
+        assert image(workspace, store=False) == before
+        assert find(workspace, "parse the cookies")[0] == path.decode()
+        project.close()
+        workspace.delete()
+        index(project.open())
+        project.close()
+        write_back(layout.manifest(1))
+        whole = layout.manifest(1).read_bytes()
+    assert changed == 1
+
+
 def test_indexing_finds_damage_that_no_search_has_met_and_leaves_a_whole_index(project: Project) -> None:
     """Zeroes one page after another. Whichever page it is, `index` makes an index equal to one from nothing."""
     workspace = project.open()
