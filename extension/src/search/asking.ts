@@ -21,6 +21,8 @@ export class Asking<Q, A> {
   private running = new AbortController();
   private cancelPause: () => void = () => undefined;
   private paused: (() => void) | undefined;
+  private awaitsAnswer = false;
+  private wanted: (() => void) | undefined;
 
   constructor(
     private readonly ask: (question: Q, signal: AbortSignal) => Promise<A>,
@@ -31,8 +33,7 @@ export class Asking<Q, A> {
 
   /** Asks after a pause without another request. */
   soon(question: Q): void {
-    this.stop();
-    this.show({ state: "asking", question });
+    this.begin(question);
     this.paused = () => {
       this.stopPause();
       void this.run(question);
@@ -46,9 +47,19 @@ export class Asking<Q, A> {
   }
 
   now(question: Q): void {
-    this.stop();
-    this.show({ state: "asking", question });
+    this.begin(question);
     void this.run(question);
+  }
+
+  /**
+   * Does this once the answer that is awaited has been shown, unless another question comes before; a question that waits
+   * for a pause is asked at once. Returns false if no answer is awaited.
+   */
+  afterAnswer(work: () => void): boolean {
+    if (!this.awaitsAnswer) return false;
+    this.wanted = work;
+    this.hurry();
+    return true;
   }
 
   /** Answers to earlier requests are not shown any more. */
@@ -56,6 +67,14 @@ export class Asking<Q, A> {
     this.stopPause();
     this.running.abort();
     this.running = new AbortController();
+    this.awaitsAnswer = false;
+    this.wanted = undefined;
+  }
+
+  private begin(question: Q): void {
+    this.stop();
+    this.awaitsAnswer = true;
+    this.show({ state: "asking", question });
   }
 
   private stopPause(): void {
@@ -71,6 +90,11 @@ export class Asking<Q, A> {
     } catch (error) {
       outcome = { state: "failed", question, error };
     }
-    if (!signal.aborted) this.show(outcome);
+    if (signal.aborted) return;
+    const { wanted } = this;
+    this.awaitsAnswer = false;
+    this.wanted = undefined;
+    this.show(outcome);
+    if (outcome.state === "answered") wanted?.();
   }
 }

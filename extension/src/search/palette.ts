@@ -46,8 +46,6 @@ export class Palette implements vscode.Disposable {
   private typings = 0;
   /** `typings` when somebody last moved to a row. Who has typed on since means no row of the answer before. */
   private movedAt = -1;
-  /** What was asked to be done with the answer that is awaited. */
-  private awaiting: (() => void) | undefined;
   private leaving = false;
   private closed = false;
 
@@ -148,7 +146,6 @@ export class Palette implements vscode.Disposable {
 
   private typed(): void {
     this.typings++;
-    this.awaiting = undefined;
     if (this.isNarrowing) return;
     this.around.typed(this.lines.asked(this.list.value));
     const part = takesFilters(this.opening.subject) ? unfinished(this.list.value) : undefined;
@@ -190,8 +187,6 @@ export class Palette implements vscode.Disposable {
     this.list.busy = outcome.state === "asking";
     if (outcome.state === "asking") return;
     const { question } = outcome;
-    const { awaiting } = this;
-    this.awaiting = undefined;
     if (outcome.state === "failed") this.putAside(adviceItems(adviceForError(outcome.error)));
     else if (outcome.answer.hits.length === 0)
       this.putAside(adviceItems(adviceForNothing(question, outcome.answer.reason)));
@@ -199,7 +194,6 @@ export class Palette implements vscode.Disposable {
       this.answered = { asked: question, found: outcome.answer };
       this.dress();
       this.put(hitItems(outcome.answer, this.opening.subject, this.isNarrowing));
-      awaiting?.();
     }
   }
 
@@ -269,14 +263,9 @@ export class Palette implements vscode.Disposable {
     return this.leave(column !== undefined, () => openOrTell(hit, () => openHit(hit, options)));
   }
 
-  /** With the answer, back to what was there before. Who has typed on means the answer to that, once it is there. */
+  /** With the answer, back to what was there before. Who has typed on means the answer to that. */
   private leaveWith(goOn: (asked: Asked, found: Found) => unknown): void {
-    if (this.list.busy) {
-      this.awaiting = () => this.leaveWith(goOn);
-      this.asking.hurry();
-      return;
-    }
-    if (this.answered === undefined) return;
+    if (this.asking.afterAnswer(() => this.leaveWith(goOn)) || this.answered === undefined) return;
     const { asked, found } = this.answered;
     void this.leave(true, () => goOn(asked, found));
   }

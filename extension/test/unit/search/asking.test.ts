@@ -110,3 +110,34 @@ test("what waits for a pause is asked at once when somebody hurries, and once on
   asking.hurry();
   expect(asked).toHaveLength(1);
 });
+
+test("what is wanted of the answer is done once it is shown, and asked for at once", async () => {
+  const { asked, asking, settled, answers } = room();
+  const done: string[][] = [];
+  expect(asking.afterAnswer(() => done.push(["nothing"]))).toBe(false);
+  asking.soon("one");
+  expect(asking.afterAnswer(() => done.push(answers()))).toBe(true);
+  expect(asked.map(({ question }) => question)).toEqual(["one"]);
+  asked[0]!.answer("first");
+  await settled();
+  expect(done).toEqual([["first"]]);
+  expect(asking.afterAnswer(() => done.push(["again"]))).toBe(false);
+});
+
+test("what was wanted of an answer is not done with another one, nor after a failure", async () => {
+  const { asked, asking, settled } = room();
+  const done: string[] = [];
+  asking.now("one");
+  asking.afterAnswer(() => done.push("one"));
+  asking.now("two");
+  asked[1]!.answer("second");
+  await settled();
+  asking.now("three");
+  asking.afterAnswer(() => done.push("three"));
+  asked[2]!.fail();
+  await settled();
+  asking.now("four");
+  asked[3]!.answer("fourth");
+  await settled();
+  expect(done).toEqual([]);
+});
