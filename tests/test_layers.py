@@ -32,7 +32,15 @@ SHARED_PARTS = (
 )
 
 # Parts that wrap no library but belong to the engine itself: the manifest in SQLite, and the lexical index in it.
-ENGINE_PARTS = (*(*SHARED_PARTS, "parts.manifest", "parts.left_out", "parts.coverage", "parts.slots", "parts.lexical"),)
+ENGINE_PARTS = (
+    *SHARED_PARTS,
+    "parts.manifest",
+    "parts.manifest_reads",
+    "parts.left_out",
+    "parts.coverage",
+    "parts.slots",
+    "parts.lexical",
+)
 
 ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
 
@@ -59,7 +67,8 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
             *(*SHARED_PARTS, *SETTINGS, *VALUES),
         ),
     ),
-    ("parts.manifest", ("parts.left_out", "parts.coverage", *SHARED_PARTS, *VALUES)),
+    ("parts.manifest_reads", (*SHARED_PARTS, *VALUES)),
+    ("parts.manifest", ("parts.manifest_reads", "parts.left_out", "parts.coverage", *SHARED_PARTS, *VALUES)),
     ("parts.watch", ("parts.git_head", "parts.system_events", "parts.watched_folders", *SHARED_PARTS, *VALUES)),
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
     ("parts.git_attributes", ("parts.ignore", *SHARED_PARTS, *VALUES)),

@@ -22,7 +22,7 @@ from sidecar.errors import InvalidParams
 from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled
 from sidecar.parts.left_out import is_at_or_below
-from sidecar.parts.manifest import read_failures, read_skips
+from sidecar.parts.manifest_reads import read_failures, read_skips
 from sidecar.parts.paths import storable
 from tests.circumstances import as_somebody
 from tests.engine.projects import FILES, Project, find, index

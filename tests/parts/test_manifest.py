@@ -13,7 +13,8 @@ import pytest
 from sidecar.errors import IndexCorrupt
 from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
 from sidecar.model.terms import Collection
-from sidecar.parts.manifest import Manifest, NewFile, read_skips
+from sidecar.parts.manifest import Manifest, NewFile
+from sidecar.parts.manifest_reads import read_skips
 from sidecar.parts.slots import Slots
 
 CODE, DOCS = 0, 1

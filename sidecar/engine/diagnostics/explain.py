@@ -14,7 +14,7 @@ from sidecar.errors import FileNotFound
 from sidecar.model.answers import Explanation
 from sidecar.model.files import Decision, FoundFile, Rule
 from sidecar.model.terms import never_cancelled
-from sidecar.parts.manifest import read_first_beyond
+from sidecar.parts.manifest_reads import read_first_beyond
 from sidecar.shown import count
 
 _UNREAD = (Rule.BINARY, Rule.ENCODING)

@@ -23,7 +23,7 @@ from sidecar.model.answers import CollectionCounts, Origin, StatusAnswer, Upgrad
 from sidecar.model.files import COULD_NOT_BE, Rule, SkippedPath
 from sidecar.model.terms import Embedder
 from sidecar.parts.coverage import why_no_files
-from sidecar.parts.manifest import read_failures, read_masked, read_skips
+from sidecar.parts.manifest_reads import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 from sidecar.shown import count

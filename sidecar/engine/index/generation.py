@@ -27,7 +27,8 @@ from sidecar.logs import workspace_log
 from sidecar.model.terms import Collection, Embedder
 from sidecar.parts.coverage import CANCELLED, is_cancelled, read_coverage
 from sidecar.parts.database import closed_on_error, connect, copy_database, file_id, translated
-from sidecar.parts.manifest import SCHEMA_VERSION, Manifest, highest_chunk_id
+from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
+from sidecar.parts.manifest_reads import highest_chunk_id
 from sidecar.parts.paths import packed_path, unpacked_path
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings

@@ -11,7 +11,7 @@ from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model.files import SkippedPath
 from sidecar.parts.coverage import why_no_files
 from sidecar.parts.globs import compile_glob
-from sidecar.parts.manifest import read_skips
+from sidecar.parts.manifest_reads import read_skips
 from sidecar.shown import count
 
 _WILD = frozenset("*?[{")

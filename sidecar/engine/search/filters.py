@@ -8,7 +8,7 @@ from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.source import Flags, SearchedSnapshot
 from sidecar.model.answers import SearchRequest
 from sidecar.parts.globs import compile_glob
-from sidecar.parts.manifest import chunks_containing
+from sidecar.parts.manifest_reads import chunks_containing
 
 
 def allowed_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, request: SearchRequest) -> Flags:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model.answers import Hit, HitDefinition, MarkedLine
 from sidecar.parts.lexical.definitions import find_definitions_at, find_ends
-from sidecar.parts.manifest import read_file_id
+from sidecar.parts.manifest_reads import read_file_id
 
 _REMEMBERED = 10_000
 """The number of places whose definitions a revision remembers, about three megabytes."""

@@ -28,7 +28,8 @@ from sidecar.model.files import KINDS, Rule
 from sidecar.model.terms import Collection
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.languages import LANGUAGES, language_of
-from sidecar.parts.manifest import COLLECTIONS, read_skips
+from sidecar.parts.manifest import COLLECTIONS
+from sidecar.parts.manifest_reads import read_skips
 from sidecar.shown import count
 
 _CALLED = {"code": "code", "docs": "documentation"}

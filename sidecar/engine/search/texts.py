@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, StoredText
-from sidecar.parts.manifest import read_masked_files
+from sidecar.parts.manifest_reads import read_masked_files
 from sidecar.parts.secrets.plain import without_plain_secrets
 
 _STARS = re.compile(r"(?<![*/])\*{6,}(?![*/])")

@@ -34,7 +34,8 @@ from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progr
 from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
-from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
+from sidecar.parts.manifest import KnownFile, Manifest
+from sidecar.parts.manifest_reads import read_masked, read_skips
 
 _NEAR = 2_000
 """Walking through this many files takes a fraction of a second. In a smaller workspace all are found before any is
