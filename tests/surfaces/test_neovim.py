@@ -30,7 +30,6 @@ local questions = require('sidecar.questions')
 sidecar.start({ cmd = { vim.env.PYTHON, '-m', 'sidecar', '--stdio' }, root_dir = vim.env.WORKSPACE })
 """
 HELPERS = """
-local seen = {}
 local function await(ready) assert(vim.wait(300000, ready, 5), 'waited in vain') end
 """
 DRIVE = rf"""
@@ -236,15 +235,16 @@ def driven(base: Path, script: str, environment: Mapping[str, str]) -> dict[str,
         "def send_all(socket, pieces):\n    for piece in pieces:\n        socket.send(piece)\n"
     )
     (base / "drive.lua").write_text(
-        f"local ok, why = pcall(function()\n{script}\n"
+        f"local seen = {{}}\nlocal ok, why = pcall(function()\n{script}\n"
         "local out = io.open(vim.env.BASE .. '/seen.json', 'w')\nout:write(vim.json.encode(seen))\nout:close()\nend)\n"
-        "if not ok then io.stderr:write(tostring(why)) end\nvim.cmd(ok and 'qa!' or 'cquit 3')\n"
+        "if not ok then io.stderr:write(tostring(why), vim.inspect(seen)) end\nvim.cmd(ok and 'qa!' or 'cquit 3')\n"
     )
     env = {
         **environment,
         "XDG_STATE_HOME": str(base),
         "XDG_CACHE_HOME": str(base),
         "XDG_DATA_HOME": str(base),
+        "SIDECAR_QUESTION_SECONDS": f"{PATIENCE_S:.0f}",
         "PYTHON": sys.executable,
         "LUA": str(LUA),
         "WORKSPACE": str(workspace),

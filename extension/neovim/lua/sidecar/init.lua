@@ -15,7 +15,7 @@ local function put_off(_, params)
   if not (asked and asked.id) then return tell('update sidecar: it is older than this plugin') or vim.NIL end
   questions.add(params, function(action)
     M.call('answer', { question = asked.id, chosen = action }, function(err, result)
-      if err or not result.taken then tell('this question was void already') end
+      if err then tell(err.message) elseif not result.taken then tell('this question was void already') end
     end)
   end)
   return { later = true }
