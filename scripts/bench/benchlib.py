@@ -20,7 +20,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,14 +147,26 @@ def scratch(kept: Path | None) -> Iterator[Path]:
 
 def fresh_process(part: str, python: str = sys.executable, **facts: object) -> dict[str, Any]:
     """Runs one part of the calling script in a new process, so that parts share no memory and no caches. Returns the
-    JSON of its last line."""
+    JSON of its last line. It gets what the daemon gets of the C library's allocator."""
+    from sidecar.daemon.spawn import ALLOCATOR
+
     command = [python, sys.argv[0], "--part", part, "--facts", json.dumps(facts, default=str)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, env={**os.environ, **ALLOCATOR}, stdout=subprocess.PIPE, text=True, check=False)
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         raise SystemExit(f"{part} failed with exit status {done.returncode}")
     result: dict[str, Any] = json.loads(lines[-1])
     return result
+
+
+def run_part(parts: Mapping[str, Callable[..., Any]], given: argparse.Namespace) -> int:
+    """Runs the part that `fresh_process` asked for, and prints its result as JSON; threads take turns as often as in
+    the daemon. Returns the exit status."""
+    from sidecar.__main__ import SWITCH_SECONDS
+
+    sys.setswitchinterval(SWITCH_SECONDS)
+    print(json.dumps(parts[given.part](**json.loads(given.facts))))
+    return 0
 
 
 def options(description: str) -> argparse.ArgumentParser:
