@@ -507,7 +507,7 @@ class IndexedWorkspace:
         """Frees the workspace's memory and its lease if it has not been used for `after_s` seconds; the next use opens
         the index again.
 
-        Fills the vector store and merges the lexical index first, until a use interrupts that. Returns whether the
+        Merges the lexical index and fills the vector store first, until a use interrupts that. Returns whether the
         workspace is idle with its index closed; False while it is used or works in the background.
         """
         self._tidy_up(after_s)
@@ -526,8 +526,8 @@ class IndexedWorkspace:
         return True
 
     def _tidy_up(self, after_s: float) -> None:
-        """Brings the vector store up to date and merges the lexical index, as long as no call uses the workspace and no
-        other work is done in it."""
+        """Merges the lexical index, which makes the next searches quicker, and then brings the vector store up to date, as
+        long as no call uses the workspace and no other work is done in it."""
 
         def is_at_rest() -> bool:
             return self.usage.calm(after_s) and not (self._closed or self._jobs.lock.locked() or self._upgrade.active)
@@ -535,8 +535,8 @@ class IndexedWorkspace:
         generation = self._index.generation
         if generation is not None and generation.writer is not None and is_at_rest():
             with suppress(SidecarError):  # the index has been closed meanwhile, or its next use reports the error
-                generation.writer.store_sync.fill(lambda: not is_at_rest())
                 generation.writer.indexer.merge_in_steps(lambda: not is_at_rest(), at_rest=True)
+                generation.writer.store_sync.fill(lambda: not is_at_rest())
 
     def close(self) -> None:
         """Stops background work and any running job, and closes everything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -23,10 +23,11 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.model.answers import StatusAnswer
-from sidecar.model.terms import never_cancelled, no_progress
+from sidecar.model.terms import Collection, Ids, Vectors, never_cancelled, no_progress
 from sidecar.parts.lexical import LexicalIndex, merge_choice
 from sidecar.parts.lexical.merge_choice import FEW_SEGMENTS, MERGE_FACTOR
 from sidecar.parts.lexical.stepped_merge import MOST_LEFT, SteppedMerge
+from sidecar.parts.vectors.in_memory import InMemoryStore
 from tests.engine.projects import Project, find, image, index
 from tests.patience import PATIENCE_S, first_that, until
 
@@ -54,6 +55,27 @@ def test_segments_are_merged_when_a_workspace_comes_to_rest(project: Project) ->
     assert workspace.rest(0.0)
     assert segments_of(project) <= MOST_LEFT
     assert image(workspace) == before
+
+
+def test_segments_are_merged_before_the_store_is_filled(project: Project) -> None:
+    """The next searches gain by merging, and by the store only if it is asked. To fill it can take many minutes."""
+    when_filled: list[int] = []
+
+    class NotingStore(InMemoryStore):
+        def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
+            when_filled.append(segments_of(project))
+            super().add(collection, ids, vectors, texts)
+
+    project.make_store = lambda _settings, _folder, dimension, _model, _root: NotingStore(dimension)
+    workspace = project.open()
+    index(workspace)
+    for number in range(6):
+        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 'cookies'\n" * 40 * (number + 1))
+        workspace.reindex_file("src/retry.py")
+    assert segments_of(project) > MOST_LEFT, "there is something to merge"
+    assert workspace.rest(0.0)
+    assert when_filled
+    assert max(when_filled) <= MOST_LEFT
 
 
 def test_resting_with_few_segments_writes_nothing(project: Project) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.suffixless import load_script
 from scripts.train.histories import read_histories, unpack_tree
 from scripts.train.rankerlib import Example, fit_history
 from sidecar.engine.search.rank.features import FEATURES
@@ -81,3 +82,24 @@ def test_what_histories_teach_leaves_other_tests_and_all_other_weights_where_the
     assert moved["tests_others"] < -0.1
     assert abs(moved["is_test"] + moved["tests_others"]) < 1e-5
     assert all(value == 0 for name, value in moved.items() if name not in ("is_test", "tests_others", "named_in_text"))
+
+
+def test_the_weights_know_nothing_of_projects_that_others_check_with() -> None:
+    """With and without the questions of such a project, the same weights are fitted."""
+    trainer = load_script("train/train-ranker")
+    rng = np.random.default_rng(1)
+
+    def asked(repository: str, category: str) -> Example:
+        features = rng.normal(size=(6, len(FEATURES))).astype(np.float32)
+        return Example(repository, "", category, "q", ["a"], features, np.array([1, 0, 0, 0, 0, 0], np.float32))
+
+    def examples(repository: str, category: str) -> list[Example]:
+        return [asked(repository, category) for _ in range(4)]
+
+    kinds = ("semantic", "semantic", "long", "error")
+    known = [examples("gin", category) for category in kinds]
+    both = [[*some, *examples("flask", category)] for some, category in zip(known, kinds, strict=True)]
+    used = range(len(FEATURES))
+    assert trainer.weigh(trainer.Sets(*both), used) == trainer.weigh(trainer.Sets(*known), used)
+    added = [[*some, *examples("sinatra", category)] for some, category in zip(known, kinds, strict=True)]
+    assert trainer.weigh(trainer.Sets(*added), used) != trainer.weigh(trainer.Sets(*known), used)
