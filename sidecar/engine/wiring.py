@@ -138,10 +138,13 @@ def preparers() -> WorkerPool:
 
 
 def load_parsers() -> None:
-    """Imports the modules that read, judge and parse files. Grammars load with the first file in their language."""
+    """Imports the modules that read, judge and parse files, and compiles the rules for secrets, so that the first saved
+    file does not wait for that. Grammars load with the first file in their language."""
     import sidecar.parts.chunk.notebook
-    import sidecar.parts.classify
-    import sidecar.parts.secrets  # noqa: F401
+    import sidecar.parts.classify  # noqa: F401
+    from sidecar.parts import secrets
+
+    secrets.load()
 
 
 def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:

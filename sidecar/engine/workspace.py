@@ -526,8 +526,8 @@ class IndexedWorkspace:
         return True
 
     def _tidy_up(self, after_s: float) -> None:
-        """Merges the lexical index, which makes the next searches quicker, and then brings the vector store up to date, as
-        long as no call uses the workspace and no other work is done in it."""
+        """Merges the lexical index, which makes the next searches quicker, and then brings the vector store up to date,
+        as long as no call uses the workspace and no other work is done in it."""
 
         def is_at_rest() -> bool:
             return self.usage.calm(after_s) and not (self._closed or self._jobs.lock.locked() or self._upgrade.active)

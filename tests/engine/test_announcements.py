@@ -80,6 +80,7 @@ def test_a_change_during_a_call_has_one_more_call_made_even_if_that_call_fails()
 
 
 def test_a_workspace_whose_folder_is_renamed_is_said_to_be_gone_and_to_be_back(project: Project) -> None:
+    project.prepares_here = True
     workspace = project.open(turn=0.01)
     workspace.create(no_progress, never_cancelled)
     announced: queue.Queue[StatusAnswer] = queue.Queue()

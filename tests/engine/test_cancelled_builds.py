@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
@@ -153,6 +154,19 @@ def held_while_reading(project: Project) -> tuple[threading.Event, threading.Eve
     return reading, go_on
 
 
+def goes_on_when_cancelled(monkeypatch: pytest.MonkeyPatch, go_on: threading.Event) -> None:
+    """Sets the event once a person has cancelled the build, whose thread has the lock that the rest of `cancel` waits
+    for."""
+    cancel = Jobs.cancel
+
+    def cancel_and_go_on(jobs: Jobs, by: str) -> bool:
+        cancelled = cancel(jobs, by)
+        go_on.set()
+        return cancelled
+
+    monkeypatch.setattr(Jobs, "cancel", cancel_and_go_on)
+
+
 @pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
 def test_a_build_that_ended_with_its_client_goes_on_when_somebody_is_shown_the_index(
     large: Project, strategy: str
@@ -213,7 +227,7 @@ def test_a_person_at_another_client_cancels_a_build_and_whoever_asked_for_it_is_
     assert workspace.status().status == "ready"
 
 
-def test_a_build_that_nobody_asks_for_is_cancelled_too(large: Project) -> None:
+def test_a_build_that_nobody_asks_for_is_cancelled_too(large: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = left_half_made(large)
     done = workspace.status().files
     large.close()
@@ -221,10 +235,8 @@ def test_a_build_that_nobody_asks_for_is_cancelled_too(large: Project) -> None:
     later = large.open()
     later.on_change(lambda status: None)
     assert reading.wait(PATIENCE_S)
-    cancelling = threading.Thread(target=later.cancel, args=("Window",))
-    cancelling.start()
-    go_on.set()
-    cancelling.join(PATIENCE_S)
+    goes_on_when_cancelled(monkeypatch, go_on)
+    assert later.cancel("Window")
     assert SAID in said_by_search(later)
     assert done <= later.status().files < MANY
 
@@ -278,9 +290,7 @@ def test_whoever_waits_for_a_build_that_a_person_cancels_is_cancelled_too(
     monkeypatch.setattr(LiveUpdate, "end", note_that_it_waits)
     threading.Thread(target=build, daemon=True).start()
     assert waits.wait(PATIENCE_S)
-    cancelling = threading.Thread(target=workspace.cancel, args=("Window",), daemon=True)
-    cancelling.start()
-    go_on.set()
+    goes_on_when_cancelled(monkeypatch, go_on)
+    assert workspace.cancel("Window")
     assert isinstance(ended.get(timeout=PATIENCE_S), Cancelled)
-    cancelling.join(PATIENCE_S)
     assert SAID in said_by_search(workspace)

@@ -7,6 +7,8 @@ import base64
 import hashlib
 import random
 import string
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -35,6 +37,20 @@ def private_key(kind: str = "RSA ", extra: str = "") -> str:
     body = base64.b64encode(hashlib.sha512(b"a").digest() * 4).decode()
     lines = "\n".join(body[at : at + 64] for at in range(0, len(body), 64))
     return f"-----BEGIN {kind}PRIVATE " + f"KEY-----\n{extra}{lines}\n-----END {kind}PRIVATE KEY-----\n"
+
+
+@pytest.mark.process
+def test_a_process_that_has_loaded_what_parses_files_compiles_no_rule_for_the_first_one() -> None:
+    """To compile the rules takes a fifth of a second, for which the first saved file would wait."""
+    code = (
+        "from sidecar.engine.wiring import load_parsers\n"
+        "load_parsers()\n"
+        "from sidecar.parts.secrets import examine, rules\n"
+        "rules.re2 = None\n"
+        "print(examine('src/login.py', 'user, password = read()\\ntoken = 12\\n'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "SecretScan" in done.stdout, done.stderr
 
 
 TOKENS = {

@@ -104,6 +104,13 @@ def find(path: str, text: str) -> Iterator[Finding]:
         yield Finding(start, end, name, whole=False)
 
 
+def compile_all() -> None:
+    """Compiles all rules, so that no file waits for it."""
+    _groups()
+    _families()
+    _keyed()
+
+
 def _look_nearby(nearby: _Nearby, place: Place) -> Iterator[Finding]:
     """Yields what a family's rules find near its words."""
     family = nearby.family
@@ -203,7 +210,7 @@ def _name_before(text: str, begin: int) -> str:
 
 @lru_cache(maxsize=1)
 def _groups() -> tuple[_Group, ...]:
-    """Returns all rules in groups, compiled when the first file is searched.
+    """Returns all rules in groups, compiled at the first call.
 
     Rules of a similar form share most states of the automaton and are in one group. With too many rules in a group, the
     automaton would exceed its memory limit.
@@ -219,7 +226,7 @@ def _groups() -> tuple[_Group, ...]:
 
 @lru_cache(maxsize=1)
 def _families() -> tuple[_Nearby, ...]:
-    """Returns the families of rules, compiled when the first file is searched."""
+    """Returns the families of rules, compiled at the first call."""
     return tuple(
         _Nearby(
             re2.compile(family.words.encode(), _options()),
@@ -232,7 +239,7 @@ def _families() -> tuple[_Nearby, ...]:
 
 @lru_cache(maxsize=1)
 def _keyed() -> tuple[tuple[SecretRule, Any], ...]:
-    """Returns the rules that are only for texts with a certain word, compiled when the first file is searched."""
+    """Returns the rules that are only for texts with a certain word, compiled at the first call."""
     return _each(list(KEYED), _options())
 
 
