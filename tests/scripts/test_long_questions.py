@@ -7,7 +7,7 @@ import pytest
 
 from scripts.suffixless import load_script
 from scripts.train.long_questions import Question, half_of, question_of
-from scripts.train.repositories import read_list
+from scripts.train.repositories import UNSEEN, read_list
 
 BENCH = Path(__file__).parents[2] / "scripts/bench"
 
@@ -195,16 +195,10 @@ def test_a_repository_has_its_half_for_ever() -> None:
     ]
 
 
-LITE = frozenset(
-    "astropy django flask matplotlib pylint pytest requests scikit-learn seaborn sphinx sympy xarray".split()
-)
-"""The projects of SWE-bench Lite, which check what was learnt elsewhere."""
-
-
 def test_the_list_has_two_halves_of_many_languages_and_nothing_that_is_kept_back() -> None:
     found = list(load_script("bench/make-long-questions").listed())
     excluded = {name.lower() for name in read_list(BENCH / "questions/excluded.txt")}
-    assert [one.name for one in found if one.name.lower() in excluded or one.name.rpartition("/")[2] in LITE] == []
+    assert [one.name for one in found if one.name.lower() in excluded or one.name.rpartition("/")[2] in UNSEEN] == []
     short = load_script("bench/make-long-questions").measured()
     assert {one.name for one in found if one.half != half_of(one.name, short)} == set()
     for half in ("learn", "measure"):
@@ -214,9 +208,8 @@ def test_the_list_has_two_halves_of_many_languages_and_nothing_that_is_kept_back
         assert sum(one.questions for one in repositories) >= 1000
 
 
-MADE_BEFORE = {"static-code-256": ["pytest-dev/pytest"], "minilm-code": ["pytest-dev/pytest"]}
-"""Models made before pytest left the list, as their cards say. A model that is made again leaves this table; what the
-static one lost when it was tried without pytest is in docs/quality.md."""
+MADE_BEFORE = {"minilm-code": ["pytest-dev/pytest"]}
+"""Models made before pytest left the list, as their cards say. A model that is made again leaves this table."""
 
 
 def test_no_model_is_trained_on_what_checks_it() -> None:
@@ -225,7 +218,7 @@ def test_no_model_is_trained_on_what_checks_it() -> None:
     assert len(data) == 2
     read = {file.parent.name: [one["repository"] for one in json.loads(file.read_text("utf-8"))] for file in data}
     read["the next model"] = read_list(BENCH.parent / "train/repositories.txt")
-    found = {model: [name for name in names if name.rpartition("/")[2] in LITE] for model, names in read.items()}
+    found = {model: [name for name in names if name.rpartition("/")[2] in UNSEEN] for model, names in read.items()}
     assert {model: names for model, names in found.items() if names} == MADE_BEFORE
 
 
@@ -241,5 +234,4 @@ def test_a_card_names_what_its_model_should_not_have_been_trained_on(model: str)
 
 def test_the_list_for_training_is_what_the_default_model_was_made_from() -> None:
     data = json.loads((BENCH.parents[1] / "models/static-code-256/training-data.json").read_text("utf-8"))
-    made_from = {one["repository"] for one in data} - set(MADE_BEFORE.get("static-code-256", ()))
-    assert made_from == set(read_list(BENCH.parent / "train/repositories.txt"))
+    assert {one["repository"] for one in data} == set(read_list(BENCH.parent / "train/repositories.txt"))

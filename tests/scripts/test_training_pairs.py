@@ -1,6 +1,5 @@
 """Training pairs: what is extracted from a file, a history and a mirror, and what must never be read."""
 
-import json
 import random
 import subprocess
 from pathlib import Path
@@ -106,12 +105,6 @@ def test_no_project_of_swe_bench_lite_is_trained_on_though_no_list_excludes_it()
     for name in ("pytest-dev/pytest", "someone/Django", "psf/requests"):
         with pytest.raises(Excluded, match=name):
             check_none_excluded([*shipped, name], [])
-
-
-def test_the_shipped_table_was_made_from_repositories_of_the_list_alone() -> None:
-    root = Path(__file__).parents[2]
-    made_from = json.loads((root / "models/static-code-256/training-data.json").read_text("utf-8"))
-    assert {one["repository"] for one in made_from} == set(read_list(root / "scripts/train/repositories.txt"))
 
 
 def test_the_shipped_list_names_each_repository_once() -> None:
