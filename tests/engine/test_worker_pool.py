@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import queue
 import resource
 import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -270,7 +271,8 @@ def test_processes_that_cannot_be_started_are_told_and_no_file_is_blamed() -> No
         WorkerPool(1, start=fragile([], "stillborn", "stillborn")).prepare("/", Settings(), piece("a"))
 
 
-def test_a_saved_file_waits_neither_for_a_run_nor_for_the_file_of_another_workspace(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1, 400_000])
+def test_a_saved_file_waits_neither_for_a_run_nor_for_the_file_of_another_workspace(tmp_path: Path, size: int) -> None:
     os.mkfifo(tmp_path / "pipe")
     held = piece(f"pipe {tmp_path / 'pipe'}")
     pool = WorkerPool(1, start=fragile([]))
@@ -281,7 +283,10 @@ def test_a_saved_file_waits_neither_for_a_run_nor_for_the_file_of_another_worksp
     ]
     for thread in stuck:
         thread.start()
-    assert [path_of(o) for o in pool.prepare("/third", Settings(), piece("saved"))] == ["saved"]
+    saved = Job(FoundFile("saved", Stat(size, 1, 1, 1), "code"))
+    answers: queue.Queue[Sequence[Outcome]] = queue.Queue()
+    threading.Thread(target=lambda: answers.put(pool.prepare("/third", Settings(), [saved])), daemon=True).start()
+    assert [path_of(o) for o in answers.get(timeout=PATIENCE_S)] == ["saved"]
     assert all(thread.is_alive() for thread in stuck)
     with (tmp_path / "pipe").open("wb"):
         for thread in stuck:

@@ -47,7 +47,7 @@ from sidecar.settings.load import Settings
 Answer: TypeAlias = Outcome | Judgement | Recalled | None
 Piece = TypeVar("Piece", bound=Sequence[Task])
 
-_QUICK_FILES, _QUICK_BYTES = 4, 100_000
+_QUICK_FILES, _QUICK_BYTES = 4, 500_000
 """Jobs up to this many files and bytes use the quick lane, beside passes over whole workspaces."""
 _QUICK_PROCESSES = 2
 """Two, so that a file that stalls one process does not delay another file."""
