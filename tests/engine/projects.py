@@ -23,7 +23,7 @@ from sidecar.engine.wiring import make_store, real_parts
 from sidecar.engine.workspace import IndexedWorkspace, WorkspaceModels
 from sidecar.model.answers import SearchRequest
 from sidecar.model.files import Decision, FileContent, FoundFile, SkippedPath, WalkResult
-from sidecar.model.terms import Collection, IsCancelled, never_cancelled, no_progress
+from sidecar.model.terms import Collection, IsCancelled, Vectors, never_cancelled, no_progress
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.embed.published import load_published
 from sidecar.parts.lease import Lease
@@ -212,13 +212,32 @@ def find(workspace: IndexedWorkspace, query: str, **fields: Any) -> list[str]:
     return [hit.path for hit in answer.hits]
 
 
+_ALIKE = 2e-4
+"""Vectors are kept as float16, whose last digit may depend on the texts that were embedded together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """A vector that equals all that are close to it. Rounding would not do: any two that differ lie on both sides of a
+    limit somewhere, in one of some million numbers."""
+
+    vector: Vectors
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Near) or self.vector.shape != other.vector.shape:
+            return False
+        return bool(np.abs(self.vector - other.vector).max(initial=0) < _ALIKE)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True)
 class Image:
     """What an index holds, free of ids: two indexes of the same files are equal."""
 
     files: tuple[tuple[Any, ...], ...]
     chunks: tuple[tuple[Any, ...], ...]
-    vectors: dict[tuple[str, int], bytes]
+    vectors: dict[tuple[str, int], Near]
     lexical: dict[str, tuple[tuple[Any, ...], ...]]
     definitions: tuple[tuple[Any, ...], ...]
     stored: tuple[int, int]
@@ -245,7 +264,7 @@ def image(
                 snapshot.connection.execute("SELECT path, collection, language, parser, sha256 FROM files ORDER BY 1")
             ),
             chunks=tuple(chunks),
-            vectors={p: np.round(v, 3).tobytes() for p, v in zip(where, vectors, strict=True)},
+            vectors={place: Near(vector) for place, vector in zip(where, vectors, strict=True)},
             lexical={t: _postings(snapshot, t) for t in terms},
             definitions=_definitions(snapshot),
             stored=_stored(workspace, snapshot) if store else (0, 0),
