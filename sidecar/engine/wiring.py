@@ -142,9 +142,9 @@ def load_parsers() -> None:
     file does not wait for that. Grammars load with the first file in their language."""
     import sidecar.parts.chunk.notebook
     import sidecar.parts.classify  # noqa: F401
-    from sidecar.parts import secrets
+    from sidecar.parts.secrets.rules import compile_all
 
-    secrets.load()
+    compile_all()
 
 
 def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:

@@ -36,14 +36,6 @@ class SecretScan:
     reasons: tuple[str, ...] = ()
 
 
-def load() -> None:
-    """Compiles the rules, which takes a fifth of a second. Without this, the first file that is examined waits for
-    that."""
-    from sidecar.parts.secrets.rules import compile_all
-
-    compile_all()
-
-
 def examine(path: str, text: str) -> SecretScan:
     """Examines a file: first its name, then its text."""
     named = secret_name(path)

@@ -105,7 +105,8 @@ def find(path: str, text: str) -> Iterator[Finding]:
 
 
 def compile_all() -> None:
-    """Compiles all rules, so that no file waits for it."""
+    """Compiles all rules, which takes a fifth of a second. Without this, the first file that is searched waits for
+    that."""
     _groups()
     _families()
     _keyed()
