@@ -34,6 +34,13 @@ from tests.patience import PATIENCE_S, first_that, until
 pytestmark = pytest.mark.process
 
 
+def save_six_times(project: Project, workspace: IndexedWorkspace) -> None:
+    """Leaves more segments than remain at rest."""
+    for number in range(6):
+        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 'cookies'\n" * 40 * (number + 1))
+        workspace.reindex_file("src/retry.py")
+
+
 def test_a_first_index_of_several_commits_is_left_in_one_segment(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,9 +54,7 @@ def test_a_first_index_of_several_commits_is_left_in_one_segment(
 def test_segments_are_merged_when_a_workspace_comes_to_rest(project: Project) -> None:
     workspace = project.open()
     index(workspace)
-    for number in range(6):
-        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 'cookies'\n" * 40 * (number + 1))
-        workspace.reindex_file("src/retry.py")
+    save_six_times(project, workspace)
     before = image(workspace)
     assert segments_of(project) > MOST_LEFT, "there is something to merge"
     assert workspace.rest(0.0)
@@ -69,9 +74,7 @@ def test_segments_are_merged_before_the_store_is_filled(project: Project) -> Non
     project.make_store = lambda _settings, _folder, dimension, _model, _root: NotingStore(dimension)
     workspace = project.open()
     index(workspace)
-    for number in range(6):
-        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 'cookies'\n" * 40 * (number + 1))
-        workspace.reindex_file("src/retry.py")
+    save_six_times(project, workspace)
     assert segments_of(project) > MOST_LEFT, "there is something to merge"
     assert workspace.rest(0.0)
     assert when_filled
@@ -91,9 +94,7 @@ def test_resting_with_few_segments_writes_nothing(project: Project) -> None:
 def test_a_use_ends_the_merging(project: Project) -> None:
     workspace = project.open()
     index(workspace)
-    for number in range(6):
-        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 1\n" * 40 * (number + 1))
-        workspace.reindex_file("src/retry.py")
+    save_six_times(project, workspace)
     generation = workspace.index.readable()
     assert generation.writer is not None
     before = segments_of(project)
@@ -121,9 +122,7 @@ def test_segments_of_saved_files_are_merged_once_they_are_found(project: Project
 def test_merging_leaves_the_revision_so_that_what_searches_have_made_of_it_stays(project: Project) -> None:
     workspace = project.open()
     index(workspace)
-    for number in range(6):
-        project.write("src/retry.py", f"def retry_backoff{number}():\n    return 1\n" * 40 * (number + 1))
-        workspace.reindex_file("src/retry.py")
+    save_six_times(project, workspace)
     before, segments = revision_of(project), segments_of(project)
     generation = workspace.index.readable()
     assert generation.writer is not None
