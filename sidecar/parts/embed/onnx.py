@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from sidecar import shown
 from sidecar.errors import ModelLoadFailed
-from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
+from sidecar.parts.embed.card import Card
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
 from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
 from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
@@ -47,9 +47,9 @@ CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _LIMITS = {
     "static": BatchLimits(tokens=4096, rows=64),
     "cpu": BatchLimits(tokens=1024, rows=32),
-    "cuda": BatchLimits(tokens=65536, rows=512),
 }
 _ONE_BY_ONE = BatchLimits(tokens=1, rows=1)
+_FATAL_ONLY = 4  # a level of onnxruntime's log
 _SLICE = 32  # texts tokenised by one task
 _BULK = 32  # the minimum number of texts for which a GPU is worth using
 _MOST_THREADS = 8
@@ -75,11 +75,8 @@ class OnnxEmbedder:
         self._probe_vectors = self._probe(self._cpu)
         self._dimension = int(self._probe_vectors.shape[1])
         self._one_by_one = self._entry.texts_per_run == 1 or self._depends_on_batch()
-        self._files = files
         self._wanted = device
-        self._card: ModelGraph | None = None
-        self._card_lock = make_lock(Rank.GPU)
-        self._card_tried, self._note = self._first_device_note()
+        self._card = Card(lambda: ModelGraph(files, _CUDA), self._cosine_to_cpu, self._refusal())
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
         self._query = lru_cache(maxsize=256)(self._embed_query)
 
@@ -101,12 +98,12 @@ class OnnxEmbedder:
     @property
     def device(self) -> str:
         """`cuda` while bulk work runs on a GPU, else `cpu`."""
-        return "cuda" if self._card is not None else "cpu"
+        return "cuda" if self._card.in_use else "cpu"
 
     @property
     def device_note(self) -> str:
         """One line on why bulk work does not run on a GPU; empty if it does or if the CPU was requested."""
-        return self._note
+        return self._card.note
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Returns L2-normalised float32 vectors of shape [len(texts), dimension], in the order of `texts`.
@@ -114,12 +111,10 @@ class OnnxEmbedder:
         A text without any token gives a row of zeros. Raises ModelLoadFailed if the model fails while running.
         """
         rows = self._tokenize(self._entry.document_prefix, texts)
-        card = self._card_for(len(texts))
-        if card is not None:
-            try:
-                return self._run(card, rows, _LIMITS["cuda"])
-            except ModelLoadFailed as error:
-                self._give_up_card(f"the card failed ({error.detail}), so the CPU is used")
+        if len(texts) >= _BULK:
+            vectors = self._card.run(lambda graph, limits: self._run(graph, rows, limits))
+            if vectors is not None:
+                return vectors
         return self._run(self._cpu, rows, self._cpu_limits())
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -133,7 +128,7 @@ class OnnxEmbedder:
     def close(self) -> None:
         """Ends the threads; bulk calls fail afterwards."""
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._card = None
+        self._card.close()
 
     # ------------------------------------------------------------ text to rows
 
@@ -210,54 +205,23 @@ class OnnxEmbedder:
 
     # ------------------------------------------------------------ the card
 
-    def _first_device_note(self) -> tuple[bool, str]:
-        """Returns whether it is already decided that no GPU is used, and the note until one is tried."""
+    def _refusal(self) -> str | None:
+        """Returns why no GPU is tried, empty if the CPU was requested; None if one is."""
         if self._wanted == "cpu":
-            return True, ""
+            return ""
         if self._entry.kind == "static":
-            return True, "CPU: a static model is a table lookup, which a card does not speed up."
+            return "CPU: a static model is a table lookup, which a card does not speed up."
         if self._one_by_one:
-            return (
-                True,
-                "CPU: this model's graph is dynamic int8, which a card cannot run; it can run one in fp16 or fp32.",
-            )
+            return "CPU: this model's graph is dynamic int8, which a card cannot run; it can run one in fp16 or fp32."
         import onnxruntime
 
         if _CUDA not in onnxruntime.get_available_providers():
-            return (
-                True,
-                "CPU: the installed onnxruntime has no CUDA (install the package onnxruntime-gpu in its place).",
-            )
-        return False, "CPU until the first bulk work, which tries the CUDA card."
-
-    def _card_for(self, texts: int) -> ModelGraph | None:
-        """Returns the graph on the GPU for this many texts; None if they run on the CPU. The first bulk call tries the
-        GPU."""
-        if self._card_tried or texts < _BULK:
-            return self._card if texts >= _BULK else None
-        with self._card_lock:
-            if not self._card_tried:
-                self._try_card()
-                self._card_tried = True
-        return self._card
-
-    def _try_card(self) -> None:
-        """Uses the GPU from now on if its vectors of the probe texts agree with the CPU's."""
-        try:
-            card = ModelGraph(self._files, _CUDA)
-            if card.provider != _CUDA:
-                return self._give_up_card("onnxruntime could not start CUDA (driver, CUDA or cuDNN missing)")
-            similarity = float((self._probe(card) * self._probe_vectors).sum(axis=1).min())
-        except ModelLoadFailed as error:
-            return self._give_up_card(f"CUDA failed ({error.detail})")
-        if similarity < 0.999:
-            return self._give_up_card(f"the card's vectors differ from the CPU's (cosine {similarity:.4f})")
-        self._card, self._note = card, ""
+            return "CPU: the installed onnxruntime has no CUDA (install the package onnxruntime-gpu in its place)."
         return None
 
-    def _give_up_card(self, reason: str) -> None:
-        """Continues without the GPU and notes the reason."""
-        self._card, self._note = None, f"CPU: {' '.join(reason.split())}."
+    def _cosine_to_cpu(self, graph: ModelGraph) -> float:
+        """Returns the smallest cosine between this graph's and the CPU's vectors of the probe texts."""
+        return float((self._probe(graph) * self._probe_vectors).sum(axis=1).min())
 
 
 class ModelGraph:
@@ -266,7 +230,7 @@ class ModelGraph:
     def __init__(self, files: ModelFiles, provider: str) -> None:
         self._name = files.entry.id
         self._session = _open_session(files, provider)
-        self.provider: str = self._session.get_providers()[0]
+        self.runs_there: bool = self._session.get_providers()[0] == provider
         self._inputs = _checked_inputs(self._session, files.entry)
         self._output, self._pooling = _chosen_output(self._session, files.entry)
 
@@ -346,6 +310,8 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
         # preload_dlls prints what is missing, and stdout carries the client's messages.
         with contextlib.redirect_stdout(sys.stderr):
             onnxruntime.preload_dlls()
+        # What fails is said in the device's note, and then runs on the CPU.
+        options.log_severity_level = _FATAL_ONLY
         wanted = [(_CUDA, {"use_tf32": "0"}), CPU]
     try:
         # onnxruntime's own fallback prints to stdout; without it, a failure raises an exception.
