@@ -1,4 +1,5 @@
-"""Sealed blocks of vectors are read from files unchanged, and files that could be wrong are not used."""
+"""Full blocks of vectors, sealed or exact, are read from files unchanged, and files that could be wrong are not
+used."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from sidecar.model.terms import Vectors
 
 DIMENSION, BLOCK = 16, 32
 ROWS = 3 * BLOCK + 5
+ALL_EXACT = 1 << 20
 ROOM = 4 * DIMENSION * BLOCK + (DIMENSION + 8) * (ROWS + BLOCK)
-"""Bytes: room for all rows, but not as float32."""
+"""Bytes: room for all rows, but not as float32; `ALL_EXACT` has room for them as float32."""
 IDENTITY: Mapping[str, object] = {"manifest": 7, "model": "m@1"}
 
 _drawn = np.random.default_rng(1).standard_normal((ROWS, DIMENSION))
@@ -159,10 +161,69 @@ def test_vectors_are_saved_once(tmp_path: Path) -> None:
     assert (again.read, asked.read) == (0, read)
 
 
-def test_vectors_that_fit_as_they_are_are_not_saved(tmp_path: Path) -> None:
-    fits = Opened(tmp_path, room=4 * DIMENSION * (ROWS + BLOCK) + 10_000)
-    fits.save()
-    assert fits.read == 0 and not (tmp_path / "sealed").exists()
+def files_of(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "sealed").iterdir()) if (folder / "sealed").exists() else []
+
+
+def test_vectors_that_fit_as_they_are_are_saved_as_they_are(tmp_path: Path) -> None:
+    indexing, opened, other = (Opened(tmp_path / name, room=ALL_EXACT) for name in ("one", "one", "other"))
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+    indexing.save()
+    assert files_of(tmp_path / "one") == ["exact-0", "exact-1", "exact-2"]
+    compared = opened.compare()
+    assert opened.read == ROWS - 3 * BLOCK
+    assert compared.rough is None and compared.found.all()
+    assert np.array_equal(compared.products, other.compare().products)
+
+
+def test_exact_blocks_that_searches_fill_are_saved_once(tmp_path: Path) -> None:
+    first = Opened(tmp_path, room=ALL_EXACT)
+    first.compare(np.arange(2 * BLOCK + 4))
+    assert files_of(tmp_path) == ["exact-0", "exact-1"]
+    written = (tmp_path / "sealed/exact-0").stat().st_mtime_ns
+    first.compare()
+    again = Opened(tmp_path, room=ALL_EXACT)
+    again.compare()
+    again.save()
+    assert again.read == ROWS - 3 * BLOCK
+    assert files_of(tmp_path) == ["exact-0", "exact-1", "exact-2"]
+    assert (tmp_path / "sealed/exact-0").stat().st_mtime_ns == written
+
+
+def test_less_than_a_block_is_not_saved(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, room=ALL_EXACT, block=ROWS + 1)
+    opened.save()
+    opened.compare()
+    assert opened.read == ROWS and files_of(tmp_path) == []
+
+
+@pytest.mark.parametrize("damaged", [0, 2])
+def test_what_stands_in_a_damaged_exact_block_and_after_it_is_read_again(tmp_path: Path, damaged: int) -> None:
+    Opened(tmp_path, room=ALL_EXACT).compare()
+    path = tmp_path / f"sealed/exact-{damaged}"
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    again = Opened(tmp_path, room=ALL_EXACT)
+    np.testing.assert_allclose(again.compare().products, VECTORS @ QUERY, atol=1e-6)
+    assert again.read == ROWS - damaged * BLOCK
+    assert path.read_bytes() == content, "it was made again"
+
+
+@pytest.mark.parametrize("opened", [{"identity": {**IDENTITY, "model": "m@2"}}, {"highest": 2 * BLOCK - 1}])
+def test_exact_blocks_of_another_model_or_of_ids_that_were_never_given_are_not_believed(
+    tmp_path: Path, opened: dict[str, object]
+) -> None:
+    Opened(tmp_path, room=ALL_EXACT).compare()
+    other = Opened(tmp_path, room=ALL_EXACT, **opened)  # type: ignore[arg-type]
+    other.compare()
+    assert other.read == ROWS
+
+
+def test_an_index_that_outgrows_its_room_replaces_its_exact_blocks_by_sealed_ones(tmp_path: Path) -> None:
+    Opened(tmp_path, room=ALL_EXACT).compare()
+    Opened(tmp_path).compare()
+    assert files_of(tmp_path) == ["0", "1", "2"]
 
 
 def test_saving_that_stops_early_leaves_what_can_be_read(tmp_path: Path) -> None:

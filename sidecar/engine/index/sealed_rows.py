@@ -54,6 +54,14 @@ class Sealed:
     scales: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """A block of rows as they are: `ids` of chunks, shape [rows], and `vectors`, float32 of shape [rows, dimension]."""
+
+    ids: Ids
+    vectors: Vectors
+
+
 def seal(ids: Ids, vectors: Vectors) -> Sealed:
     """Converts rows of float32, shape [rows, dimension], to integers."""
     codes, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)

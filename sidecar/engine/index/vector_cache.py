@@ -3,7 +3,7 @@
 They are float32 while all of them fit into 128 MiB. If there are more, they are sealed block by block: converted to
 integers, which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay
 float32. A saved file adds rows to the newest, and sometimes causes a block of them to be sealed; it changes nothing
-else.
+else. Full blocks are saved for the next opening, sealed or not.
 
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
 cache is full and misses accumulate; then everything is dropped.
@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.usage import give_memory_back
-from sidecar.engine.index.sealed_rows import Digits, Sealed, SealedRows, bytes_of_sealed, compare_with_numpy, seal
+from sidecar.engine.index.sealed_rows import (
+    Digits,
+    Exact,
+    Sealed,
+    SealedRows,
+    bytes_of_sealed,
+    compare_with_numpy,
+    seal,
+)
 from sidecar.engine.ports import MakeCompare
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
@@ -30,7 +38,7 @@ Flags = NDArray[np.bool_]
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 BLOCK = 16_384
-"""The number of rows that are sealed together."""
+"""The number of rows that are sealed, or saved, together."""
 MOST_BYTES = 280 * 1024 * 1024
 """Enough for a million vectors of 256 numbers."""
 _MOST_EXACT_BYTES = 128 * 1024 * 1024
@@ -50,13 +58,19 @@ the cache is emptied."""
 
 
 class SavedBlocks(Protocol):
-    """The place where sealed blocks are saved for the next opening of the index; see `SealedFiles`."""
+    """The place where full blocks are saved for the next opening of the index; see `SealedFiles`."""
 
     def read(self) -> Iterator[Sealed]:
-        """Yields the blocks in order."""
+        """Yields the sealed blocks in order."""
+
+    def read_exact(self) -> Iterator[Exact]:
+        """Yields the exact blocks in order."""
 
     def write(self, number: int, block: Sealed) -> None:
-        """Saves block `number`, counted from 0."""
+        """Saves sealed block `number`, counted from 0."""
+
+    def write_exact(self, number: int, block: Exact) -> None:
+        """Saves exact block `number`, counted from 0."""
 
     def forget(self) -> None:
         """Deletes all blocks."""
@@ -131,13 +145,14 @@ class VectorCache:
         return count <= self._capacity(dimension)
 
     def save(self, ids: Ids, dimension: int, load: Load) -> None:
-        """Saves sealed blocks of these vectors for the next opening, and keeps none in memory. For `load` see
-        `compare`.
+        """Saves the full blocks of these vectors for the next opening, and keeps none in memory: sealed, or exact if
+        all vectors fit as float32. For `load` see `compare`.
 
-        Does nothing if the vectors fit as float32, if some are held or saved already, or without a place to save them.
+        Does nothing if some are held or saved already, or without a place to save them.
         """
         saved = self._saved
-        if saved is None or self._used or self._exact_room(dimension) >= len(ids) or any(saved.read()):
+        exact = len(ids) <= self._exact_room(dimension)
+        if saved is None or self._used or any(saved.read_exact() if exact else saved.read()):
             return
         vectors = np.empty((self._block, dimension), np.float32)
         for number in range(min(len(ids), self._capacity(dimension)) // self._block):
@@ -148,7 +163,11 @@ class VectorCache:
                 if not there.all():
                     return
                 vectors[some] = loaded
-            saved.write(number, seal(ids[first : first + self._block], vectors))
+            those = ids[first : first + self._block]
+            if exact:
+                saved.write_exact(number, Exact(those, vectors))
+            else:
+                saved.write(number, seal(those, vectors))
 
     def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False) -> Compared:
         """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster.
@@ -164,8 +183,8 @@ class VectorCache:
                 self._give_back()
 
     def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool) -> Compared:
-        if self._read_saved and len(ids) > self._exact_room(len(vector)):
-            self._take_saved(len(vector))
+        if self._read_saved and len(ids) >= self._block:
+            self._take_saved(len(ids), len(vector))
         places, held = self._places(ids)
         rows, coarse = places.rows, places.coarse
         if len(ids) and places.complete and (rough or coarse is None or not coarse.any()):
@@ -199,6 +218,7 @@ class VectorCache:
     def _forget(self) -> None:
         self._emptied += 1
         self._used = 0
+        self._exact_saved = 0
         self._made = 0
         self._misses = 0
         self._first = 0
@@ -259,17 +279,37 @@ class VectorCache:
                 self._table[ids - self._first] = np.arange(self._used, self._used + len(ids), dtype=np.int32)
                 self._append(ids, vectors)
 
-    def _take_saved(self, dimension: int) -> None:
-        """Takes over the blocks that an earlier process has saved, once, and only if the cache is empty."""
+    def _take_saved(self, count: int, dimension: int) -> None:
+        """Takes over the blocks that an earlier process has saved for so many vectors, once, and only if the cache is
+        empty."""
         with self._lock:
             if self._saved is None or not self._read_saved:
                 return
             self._read_saved = False
-            if not self._used:
-                self._tail = np.zeros((0, dimension), np.float32)
-            for block in self._saved.read() if not self._used else ():
+            if self._used:
+                return
+            if count <= self._exact_room(dimension):
+                self._tail = np.empty((count, dimension), np.float32)
+                for exact in self._saved.read_exact():
+                    if not self._place_exact(exact, dimension):
+                        return
+                return
+            self._tail = np.zeros((0, dimension), np.float32)
+            for block in self._saved.read():
                 if not self._place(block, dimension):
                     return
+
+    def _place_exact(self, block: Exact, dimension: int) -> bool:
+        """Adds an exact block; returns False if it has another shape, or does not fit."""
+        rows = self._block
+        if block.vectors.shape != (rows, dimension) or self._used + rows > self._exact_room(dimension):
+            return False
+        if not self._reach(int(block.ids.min()), int(block.ids.max())):
+            return False
+        self._table[block.ids - self._first] = np.arange(self._used, self._used + rows, dtype=np.int32)
+        self._exact_saved += 1
+        self._append(block.ids, block.vectors)
+        return True
 
     def _place(self, block: Sealed, dimension: int) -> bool:
         """Adds a sealed block; returns False if it has another shape, or does not fit."""
@@ -287,6 +327,8 @@ class VectorCache:
         in_tail, added = self._used - len(self._sealed) * self._block, len(vectors)
         too_many = bool(self._sealed) or in_tail + added > self._exact_room(vectors.shape[1])
         if too_many:
+            if not self._sealed and self._saved is not None:
+                self._saved.forget()
             in_tail = self._seal(in_tail)
         self._grow(in_tail, in_tail + added, vectors.shape[1])
         self._tail[in_tail : in_tail + added] = vectors
@@ -294,6 +336,15 @@ class VectorCache:
         self._used += added
         if too_many:
             self._seal(in_tail + added)
+        else:
+            self._save_exact(in_tail + added)
+
+    def _save_exact(self, in_tail: int) -> None:
+        """Saves the full blocks of the tail that are not saved yet."""
+        while self._saved is not None and (self._exact_saved + 1) * self._block <= in_tail:
+            some = slice(self._exact_saved * self._block, (self._exact_saved + 1) * self._block)
+            self._saved.write_exact(self._exact_saved, Exact(self._tail_ids[some], self._tail[some]))
+            self._exact_saved += 1
 
     def _seal(self, in_tail: int) -> int:
         """Seals the full blocks of the tail and returns how many rows are left in it. A comparison that runs at this
