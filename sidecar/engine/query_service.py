@@ -181,7 +181,7 @@ class QueryService:
             return None
         try:
             with QUESTIONS.answering(), suppress(IndexCorrupt), _source_of(generation) as source:
-                self._searcher.preload(source, collection, cancelled)
+                self._searcher.preload(source, collection, generation.model.dimension, cancelled)
                 generation.preloaded.add(collection)
         except ModelLoadFailed as error:
             return error

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.array_file import ArrayFile, read_arrays, write_arrays
 from sidecar.engine.index.sealed_rows import Exact, Sealed
 
@@ -58,14 +62,21 @@ class SealedFiles:
                 path.unlink()
 
     def _read(self, name: str) -> Iterator[Mapping[str, NDArray[Any]]]:
-        """Yields the arrays of the files with this name and a number, which starts at 0."""
+        """Yields the arrays of the files with this name and a number, which starts at 0. While one is used, the next is
+        read."""
         highest = self._highest_id()
-        number = 0
-        while (found := read_arrays(self._folder / name.format(number))) is not None:
-            if found.facts["identity"] != self._identity or int(found.arrays["ids"].max(initial=0)) > highest:
+        ahead = self._start_reading(name.format(0))
+        for number in count(1):
+            found = ahead.result()
+            if found is None or found.facts["identity"] != self._identity:
                 return
+            if int(found.arrays["ids"].max(initial=0)) > highest:
+                return
+            ahead = self._start_reading(name.format(number))
             yield found.arrays
-            number += 1
+
+    def _start_reading(self, name: str) -> Future[ArrayFile | None]:
+        return beside(partial(read_arrays, self._folder / name))
 
     def _write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         with contextlib.suppress(OSError):

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.search.budget import within_budget
 from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.foreign import in_english
@@ -124,12 +125,13 @@ class Searcher:
         self._scored_beforehand = scored_beforehand
         self._confidence: Confidence = learned_confidence()
 
-    def preload(self, source: SearchSource, collection: Collection, cancelled: IsCancelled) -> None:
-        """Loads the model, and reads into memory those vectors of the collection that searches will compare. Raises
-        Cancelled and ModelLoadFailed."""
-        vector = source.embedder().embed_query("preload")
+    def preload(self, source: SearchSource, collection: Collection, dimension: int, cancelled: IsCancelled) -> None:
+        """Loads the model, whose vectors have this dimension, and at the same time reads into memory those vectors of
+        the collection that searches will compare. Raises Cancelled and ModelLoadFailed."""
+        model = beside(source.embedder)
         columns = columns_of(source.snapshot, COLLECTIONS.index(collection))
-        VectorSearch(source.snapshot, columns, vector, cancelled).load()
+        VectorSearch(source.snapshot, columns, np.zeros(dimension, np.float32), cancelled).load()
+        model.result().embed_query("preload")
 
     def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """Answers one request. If the model cannot be loaded, searches by words alone and says so in the notice.
