@@ -1,16 +1,22 @@
-"""Training pairs from a history: a commit's subject, and the lines of a file that it changed."""
+"""Training pairs from a history: a commit's subject or whole message, and the lines of a file that it changed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from .long_questions import asked_by
 from .pairs import Pair
 from .prose import query_from_subject
 from .selection import is_test, language_for_training
 
 _MOST_FILES = 5
 _FILES_TAKEN = 2
+_FILES_OF_MESSAGE = 3
+_MOST_QUESTION = 3000
+_LONGEST_PATCH = 400_000
+MESSAGE = "%an%x03%B"
+"""The format of `Mirror.log` for `pairs_of_messages`: the author's name and the whole message."""
 
 
 def pairs_of_log(log: str) -> Iterator[Pair]:
@@ -24,6 +30,20 @@ def pairs_of_log(log: str) -> Iterator[Pair]:
         for language, changed in files[:_FILES_TAKEN]:
             if len(changed) > 80:
                 yield Pair("commit", query, changed[:1500], language)
+
+
+def pairs_of_messages(log: str) -> Iterator[Pair]:
+    """Pairs from the output of `Mirror.log` with `MESSAGE`: messages with a long body, as in long_questions."""
+    for commit in log.split("\x01")[1:]:
+        head, _, patch = commit.partition("\x02")
+        author, _, message = head.partition("\x03")
+        asked = asked_by(message, author) if len(patch) <= _LONGEST_PATCH else None
+        files = list(_files(patch)) if asked is not None else []
+        if asked is None or not 0 < len(files) <= _MOST_FILES:
+            continue
+        for language, changed in files[:_FILES_OF_MESSAGE]:
+            if len(changed) > 80:
+                yield Pair("body", asked.question[:_MOST_QUESTION], changed[:1500], language)
 
 
 def _files(patch: str) -> Iterator[tuple[str, str]]:

@@ -185,6 +185,11 @@ def catalog_entry(folder: Path, files: Sequence[str], **facts: object) -> dict[s
     }
 
 
+def as_lines(repositories: Sequence[dict[str, Any]]) -> str:
+    """The text of a model's training-data.json: a list with one entry per line."""
+    return "[\n" + ",\n".join(json.dumps(head) for head in repositories) + "\n]\n"
+
+
 def enter(catalog: Path, entry: dict[str, Any]) -> None:
     """Replaces the catalog's entry with the same id, or appends the entry."""
     content = json.loads(catalog.read_text("utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sidecar.engine.search.rank.paths import path_facts
@@ -105,18 +105,25 @@ def question_of(message: str, changed: Sequence[tuple[str, str]], author: str) -
 
     `changed` are its files with git's letter for what was done to each (`M`, `A`, `D`), `author` is a name.
     """
-    title, _, rest = message.replace("\r\n", "\n").replace("\r", "\n").strip().partition("\n")
+    message = message.replace("\r\n", "\n").replace("\r", "\n").strip()
     files, tests = changed_code(changed)
-    if not files or _ROBOT.search(author) or _ROUTINE_TITLE.match(title.strip()) or is_generated(rest):
-        return None
     named = {part for _, path in changed for part in (path, path.rpartition("/")[2])}
-    if any(_tells_file(line, named) for line in rest.split("\n")):
+    if not files or any(_tells_file(line, named) for line in message.split("\n")[1:]):
+        return None
+    asked = asked_by(message, author)
+    return None if asked is None else replace(asked, files=files, tests=tests)
+
+
+def asked_by(message: str, author: str) -> Question | None:
+    """The question in a commit's message alone, without files; None if it is left out. `author` is a name."""
+    title, _, rest = message.replace("\r\n", "\n").replace("\r", "\n").strip().partition("\n")
+    if _ROBOT.search(author) or _ROUTINE_TITLE.match(title.strip()) or is_generated(rest):
         return None
     body = cleaned(rest)
     if not LEAST_CHARS <= len(body) <= MOST_CHARS or not is_english(body):
         return None
     asked = _NUMBERS_OF_TITLE.sub("", _BEFORE_TITLE.sub("", title, count=1)).strip()
-    return Question(title, body, f"{asked}\n\n{body}".strip(), files, tests)
+    return Question(title, body, f"{asked}\n\n{body}".strip(), (), ())
 
 
 def changed_code(changed: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -28,7 +28,7 @@ _DOCSTRING = re.compile(r"[rRuUbBfF]*(?:\"\"\"|'''|\"|')")
 
 @dataclass(frozen=True)
 class Pair:
-    """`kind`: doc, name, comment, file, path, commit or section."""
+    """`kind`: doc, name, comment, file, path, commit, body or section."""
 
     kind: str
     query: str

@@ -86,11 +86,11 @@ class Mirror:
             if b"\0" not in content:
                 yield blob, content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
-    def log(self, commits: int, seconds: float) -> str:
-        r"""Subjects and patches of the last commits as `\x01subject\x02patch`; only a part of them when `seconds` run
-        out or a blob is missing."""
+    def log(self, commits: int, seconds: float, message: str = "%s") -> str:
+        r"""Messages and patches of the last commits as `\x01message\x02patch`; only a part of them when `seconds` run
+        out or a blob is missing. `message` is git's format of a message: subjects, or more."""
         command = [*self._git, "log", "--no-merges", f"-n{commits}", "-p", "-U4", "--no-color", "--no-renames"]
-        command += ["--format=%x01%s%x02", "HEAD"]
+        command += [f"--format=%x01{message}%x02", "HEAD"]
         try:
             # Without `check`: a missing blob ends the log with an error, but the output until then is good.
             run = subprocess.run(command, capture_output=True, env=self._env, timeout=seconds, check=False)

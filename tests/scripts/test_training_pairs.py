@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.train.commits import pairs_of_log
+from scripts.train.commits import pairs_of_log, pairs_of_messages
 from scripts.train.pairs import Pair, pairs_of
 from scripts.train.prose import query_from_comment, query_from_subject
 from scripts.train.repositories import Excluded, Mirror, check_none_excluded, find_mirror, licence_of, read_list
@@ -91,6 +91,39 @@ def test_a_commit_does_not_ask_for_the_tests_that_it_changed() -> None:
     patches = (f"diff --git a/{path} b/{path}\n{rows}" for path in ("tests/test_cache.py", "src/cache.py"))
     log = "\x01drop stale entries on restart\x02\n" + "".join(patches)
     assert len(list(pairs_of_log(log))) == 1
+
+
+BODY = (
+    "The entries of the last run stayed in the cache when the server was started again, so that clients were given "
+    "answers which were a day old. Those that are older than the start are dropped now, with half a minute of grace, "
+    "because clocks differ."
+)
+
+
+@pytest.mark.parametrize(
+    ("author", "message", "count"),
+    [
+        ("Ann", f"cache: drop stale entries (#42)\n\n{BODY}\n\nSigned-off-by: Ann <a@b.c>", 1),
+        ("renovate[bot]", f"cache: drop stale entries\n\n{BODY}", 0),
+        ("Ann", f'Revert "drop stale entries"\n\n{BODY}', 0),
+        ("Ann", "cache: drop stale entries\n\nThey were stale.", 0),
+    ],
+)
+def test_a_whole_message_asks_for_the_lines_as_they_read_after_it(author: str, message: str, count: int) -> None:
+    patch = "diff --git a/src/cache.py b/src/cache.py\n@@ -1,3 +1,3 @@ def restart(self):\n     self.open()\n"
+    patch += "-    self.keep_all_entries()\n+    self.drop_entries_older_than(self.started_at, grace_in_seconds=30)\n"
+    found = list(pairs_of_messages(f"\x01{author}\x03{message}\n\x02\n{patch}"))
+    assert [(pair.kind, pair.query, pair.language) for pair in found] == [
+        ("body", f"drop stale entries\n\n{BODY}", "python")
+    ] * count
+    assert all("drop_entries_older_than" in pair.document for pair in found)
+
+
+def test_a_commit_of_many_files_does_not_ask_with_its_message() -> None:
+    rows = "@@ -1 +1,2 @@ def restart(self):\n     self.open()\n+    " + "drop_old_entries(self.entries); " * 4 + "\n"
+    for count, pairs in ((5, 3), (6, 0)):
+        patch = "".join(f"diff --git a/src/{n}.py b/src/{n}.py\n{rows}" for n in range(count))
+        assert len(list(pairs_of_messages(f"\x01Ann\x03drop stale entries\n\n{BODY}\x02\n{patch}"))) == pairs
 
 
 def test_an_excluded_repository_and_its_forks_stop_the_extraction() -> None:
