@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import numpy as np
@@ -86,14 +87,17 @@ def check_libraries() -> Check:
     """Checks that the libraries are installed.
 
     Looks for the names that are imported, because several distributions may provide them: onnxruntime-gpu also provides
-    onnxruntime.
+    onnxruntime. Packages of some systems do not list their files, so what brought a library may be unknown.
     """
     versions, missing = [f"sidecar {__version__}"], []
     brought_by = importlib.metadata.packages_distributions()
     for name in LIBRARIES:
         found = sorted(set(brought_by.get(name, ())))
         versions += [f"{distribution} {importlib.metadata.version(distribution)}" for distribution in found]
-        missing += [] if found else [name]
+        if not found and PathFinder.find_spec(name) is not None:
+            versions.append(f"{name} (version unknown)")
+        elif not found:
+            missing.append(name)
     advice = f"Missing: {', '.join(missing)}. Install sidecar again into this environment."
     return Check("libraries", not missing, ", ".join(versions), _unless(not missing, advice))
 

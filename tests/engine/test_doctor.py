@@ -1,5 +1,6 @@
 """What `sidecar doctor` reports about installations that a test cannot really have."""
 
+import importlib.metadata
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,10 @@ def test_it_names_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp
     check = check_libraries()
     assert not check.ok
     assert "onnxruntime" in check.advice
+
+
+def test_libraries_whose_package_does_not_list_its_files_are_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", dict)
+    check = check_libraries()
+    assert check.ok
+    assert "chromadb (version unknown)" in check.found
