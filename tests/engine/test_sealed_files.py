@@ -37,8 +37,9 @@ class Opened:
         highest: int = 2 * ROWS,
         room: int = ROOM,
         block: int = BLOCK,
+        chunks: int = ROWS,
     ) -> None:
-        saved = SealedFiles(folder / "sealed", identity, lambda: highest)
+        saved = SealedFiles(folder / "sealed", identity, lambda: highest, lambda: chunks)
         self.cache = VectorCache(room, block=block, saved=saved)
         self.read = 0
         self.most = ROWS
@@ -131,12 +132,14 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_the_time(tmp_path: Pa
 
 
 def test_what_the_cache_drops_is_deleted(tmp_path: Path) -> None:
-    saved = SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6)
+    saved = SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS)
     cache = VectorCache(ROOM, block=BLOCK, saved=saved)
     for first in (0, ROWS, 2 * ROWS, 3 * ROWS, 4 * ROWS):
         ids = np.arange(first + 1, first + ROWS + 1, dtype=np.int64)
         cache.compare(ids, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
-    kept = [int(block.ids.min()) for block in SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6).read()]
+    kept = [
+        int(block.ids.min()) for block in SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS).read()
+    ]
     assert kept and min(kept) > 1
 
 
@@ -218,6 +221,21 @@ def test_exact_blocks_of_another_model_or_of_ids_that_were_never_given_are_not_b
     other = Opened(tmp_path, room=ALL_EXACT, **opened)  # type: ignore[arg-type]
     other.compare()
     assert other.read == ROWS
+
+
+def test_exact_blocks_of_which_most_chunks_no_longer_exist_are_made_anew(tmp_path: Path) -> None:
+    """Otherwise an index that changes for months would compare what is gone, at every search and after every start."""
+    Opened(tmp_path, room=ALL_EXACT).compare()
+    left = np.arange(2 * BLOCK, ROWS)
+    half = Opened(tmp_path, room=ALL_EXACT, chunks=3 * BLOCK // 2)
+    half.compare()
+    assert half.read == ROWS - 3 * BLOCK
+    fewer, again = (Opened(tmp_path, room=ALL_EXACT, chunks=len(left)) for _ in range(2))
+    assert fewer.compare(left).found.all()
+    assert fewer.read == len(left)
+    assert files_of(tmp_path) == ["exact-0"]
+    assert again.compare(left).found.all()
+    assert again.read == len(left) - BLOCK
 
 
 def test_an_index_that_outgrows_its_room_replaces_its_exact_blocks_by_sealed_ones(tmp_path: Path) -> None:

@@ -50,6 +50,9 @@ _SHARED = 8
 """From this many sealed blocks on, a second thread helps to compare them."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
+_MOST_ROWS_PER_CHUNK = 2
+"""Exact blocks with more rows than this for each chunk of the index are not taken over: most are of chunks that no
+longer exist, and every search would compare them."""
 _REMEMBERED = 2
 """How many lists of ids have their places remembered: those of code and of documentation."""
 _LARGEST_SPAN = 8_000_000
@@ -59,6 +62,9 @@ the cache is emptied."""
 
 class SavedBlocks(Protocol):
     """The place where full blocks are saved for the next opening of the index; see `SealedFiles`."""
+
+    def count_chunks(self) -> int:
+        """Returns how many chunks the index has now."""
 
     def read(self) -> Iterator[Sealed]:
         """Yields the sealed blocks in order."""
@@ -283,21 +289,26 @@ class VectorCache:
         """Takes over the blocks that an earlier process has saved for so many vectors, once, and only if the cache is
         empty."""
         with self._lock:
-            if self._saved is None or not self._read_saved:
-                return
-            self._read_saved = False
-            if self._used:
+            saved, self._read_saved = self._saved if self._read_saved else None, False
+            if saved is None or self._used:
                 return
             if count <= self._exact_room(dimension):
-                self._tail = np.empty((count, dimension), np.float32)
-                for exact in self._saved.read_exact():
-                    if not self._place_exact(exact, dimension):
-                        return
+                self._take_exact(saved, count, dimension)
                 return
             self._tail = np.zeros((0, dimension), np.float32)
-            for block in self._saved.read():
+            for block in saved.read():
                 if not self._place(block, dimension):
                     return
+
+    def _take_exact(self, saved: SavedBlocks, count: int, dimension: int) -> None:
+        """Takes over the exact blocks, or deletes them if most are of chunks that no longer exist."""
+        self._tail = np.empty((count, dimension), np.float32)
+        for block in saved.read_exact():
+            if not self._place_exact(block, dimension):
+                break
+        if self._used > _MOST_ROWS_PER_CHUNK * saved.count_chunks():
+            self._forget()
+            saved.forget()
 
     def _place_exact(self, block: Exact, dimension: int) -> bool:
         """Adds an exact block; returns False if it has another shape, or does not fit."""
