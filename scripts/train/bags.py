@@ -3,7 +3,7 @@ count."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,11 +43,7 @@ class BagMaker:
     """A tokeniser without special tokens. `most` is the limit of tokens per text, 0 for none."""
 
     def __init__(self, tokenizer: Path, most: int = 0) -> None:
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        if most:
-            self._tokenizer.enable_truncation(most)
+        self._tokenizer = load_tokenizer(tokenizer, most)
 
     @property
     def vocabulary(self) -> int:
@@ -57,13 +53,28 @@ class BagMaker:
     def bags(self, texts: Iterable[str]) -> Bags:
         """One bag per text, in order. Identifiers are split first."""
         ids, counts, lengths = [], [], [0]
-        for part in _parts(texts):
-            for encoding in self._tokenizer.encode_batch_fast(part, add_special_tokens=False):
-                distinct, times = np.unique(np.array(encoding.ids, dtype=np.int32), return_counts=True)
-                ids.append(distinct)
-                counts.append(times.astype(np.float32))
-                lengths.append(len(distinct))
+        for one in encoded(self._tokenizer, texts):
+            distinct, times = np.unique(np.array(one, dtype=np.int32), return_counts=True)
+            ids.append(distinct)
+            counts.append(times.astype(np.float32))
+            lengths.append(len(distinct))
         return Bags(np.concatenate(ids), np.concatenate(counts), np.cumsum(lengths))
+
+
+def load_tokenizer(path: Path, most: int = 0) -> Tokenizer:
+    """The tokeniser without padding. `most` is the limit of tokens per text, 0 for none."""
+    made = Tokenizer.from_file(str(path))
+    made.no_padding()
+    made.no_truncation()
+    if most:
+        made.enable_truncation(most)
+    return made
+
+
+def encoded(tokenizer: Tokenizer, texts: Iterable[str]) -> Iterator[list[int]]:
+    """The token ids of each text, without special tokens. Identifiers are split first."""
+    for part in _parts(texts):
+        yield from (encoding.ids for encoding in tokenizer.encode_batch_fast(part, add_special_tokens=False))
 
 
 def _parts(texts: Iterable[str]) -> Iterable[list[str]]:

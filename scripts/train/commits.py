@@ -23,13 +23,8 @@ def pairs_of_log(log: str) -> Iterator[Pair]:
     """Pairs from the output of `Mirror.log`. Routine commits and those with many files are left out."""
     for commit in log.split("\x01")[1:]:
         subject, _, patch = commit.partition("\x02")
-        query = query_from_subject(subject)
-        files = list(_files(patch)) if query else []
-        if not 0 < len(files) <= _MOST_FILES:
-            continue
-        for language, changed in files[:_FILES_TAKEN]:
-            if len(changed) > 80:
-                yield Pair("commit", query, changed[:1500], language)
+        if query := query_from_subject(subject):
+            yield from _pairs("commit", query, patch, _FILES_TAKEN)
 
 
 def pairs_of_messages(log: str) -> Iterator[Pair]:
@@ -37,13 +32,17 @@ def pairs_of_messages(log: str) -> Iterator[Pair]:
     for commit in log.split("\x01")[1:]:
         head, _, patch = commit.partition("\x02")
         author, _, message = head.partition("\x03")
-        asked = asked_by(message, author) if len(patch) <= _LONGEST_PATCH else None
-        files = list(_files(patch)) if asked is not None else []
-        if asked is None or not 0 < len(files) <= _MOST_FILES:
-            continue
-        for language, changed in files[:_FILES_OF_MESSAGE]:
+        if len(patch) <= _LONGEST_PATCH and (asked := asked_by(message, author)):
+            yield from _pairs("body", asked.question[:_MOST_QUESTION], patch, _FILES_OF_MESSAGE)
+
+
+def _pairs(kind: str, query: str, patch: str, taken: int) -> Iterator[Pair]:
+    """Pairs of the query with the lines of the first `taken` changed files; none if the patch has many files."""
+    files = list(_files(patch))
+    if len(files) <= _MOST_FILES:
+        for language, changed in files[:taken]:
             if len(changed) > 80:
-                yield Pair("body", asked.question[:_MOST_QUESTION], changed[:1500], language)
+                yield Pair(kind, query, changed[:1500], language)
 
 
 def _files(patch: str) -> Iterator[tuple[str, str]]:

@@ -105,18 +105,17 @@ def question_of(message: str, changed: Sequence[tuple[str, str]], author: str) -
 
     `changed` are its files with git's letter for what was done to each (`M`, `A`, `D`), `author` is a name.
     """
-    message = message.replace("\r\n", "\n").replace("\r", "\n").strip()
     files, tests = changed_code(changed)
+    asked = asked_by(message, author) if files else None
     named = {part for _, path in changed for part in (path, path.rpartition("/")[2])}
-    if not files or any(_tells_file(line, named) for line in message.split("\n")[1:]):
+    if asked is None or any(_tells_file(line, named) for line in _divided(message)[1].split("\n")):
         return None
-    asked = asked_by(message, author)
-    return None if asked is None else replace(asked, files=files, tests=tests)
+    return replace(asked, files=files, tests=tests)
 
 
 def asked_by(message: str, author: str) -> Question | None:
     """The question in a commit's message alone, without files; None if it is left out. `author` is a name."""
-    title, _, rest = message.replace("\r\n", "\n").replace("\r", "\n").strip().partition("\n")
+    title, rest = _divided(message)
     if _ROBOT.search(author) or _ROUTINE_TITLE.match(title.strip()) or is_generated(rest):
         return None
     body = cleaned(rest)
@@ -124,6 +123,12 @@ def asked_by(message: str, author: str) -> Question | None:
         return None
     asked = _NUMBERS_OF_TITLE.sub("", _BEFORE_TITLE.sub("", title, count=1)).strip()
     return Question(title, body, f"{asked}\n\n{body}".strip(), (), ())
+
+
+def _divided(message: str) -> tuple[str, str]:
+    """Returns the first line of a message and the others, with line ends of Unix."""
+    title, _, rest = message.replace("\r\n", "\n").replace("\r", "\n").strip().partition("\n")
+    return title, rest
 
 
 def changed_code(changed: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

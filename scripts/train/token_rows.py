@@ -8,13 +8,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
-from sidecar.parts.embed.tokens import split_identifiers
+from .bags import encoded, load_tokenizer
 
 FIRST, LAST, PADDING = 101, 102, 0
 """The ids of `[CLS]`, `[SEP]` and `[PAD]`."""
-_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,8 @@ class TokenRows:
 
 def tokenised(texts: Sequence[str], tokenizer: Path, most: int) -> TokenRows:
     """At most `most` tokens of each text."""
-    made = Tokenizer.from_file(str(tokenizer))
-    made.no_padding()
-    made.no_truncation()
     ids, lengths = [np.zeros(0, np.uint16)], [0]
-    for start in range(0, len(texts), _AT_ONCE):
-        part = [split_identifiers(text.encode("utf-8", "replace").decode()) for text in texts[start : start + _AT_ONCE]]
-        for encoding in made.encode_batch_fast(part, add_special_tokens=False):
-            ids.append(np.array(encoding.ids[:most], np.uint16))
-            lengths.append(len(ids[-1]))
+    for one in encoded(load_tokenizer(tokenizer, most), texts):
+        ids.append(np.array(one, np.uint16))
+        lengths.append(len(one))
     return TokenRows(np.concatenate(ids), np.cumsum(lengths))

@@ -281,8 +281,7 @@ class VectorCache:
                     self._saved.forget()
             room = max(0, capacity - self._used)
             ids, vectors = ids[:room], vectors[:room]
-            if len(ids) and self._reach(int(ids.min()), int(ids.max())):
-                self._table[ids - self._first] = np.arange(self._used, self._used + len(ids), dtype=np.int32)
+            if len(ids) and self._enter(ids):
                 self._append(ids, vectors)
 
     def _take_saved(self, count: int, dimension: int) -> None:
@@ -315,9 +314,8 @@ class VectorCache:
         rows = self._block
         if block.vectors.shape != (rows, dimension) or self._used + rows > self._exact_room(dimension):
             return False
-        if not self._reach(int(block.ids.min()), int(block.ids.max())):
+        if not self._enter(block.ids):
             return False
-        self._table[block.ids - self._first] = np.arange(self._used, self._used + rows, dtype=np.int32)
         self._exact_saved += 1
         self._append(block.ids, block.vectors)
         return True
@@ -327,9 +325,8 @@ class VectorCache:
         rows = self._block
         if block.codes.shape != (rows, dimension) or self._used + rows > self._capacity(dimension):
             return False
-        if not self._reach(int(block.ids.min()), int(block.ids.max())):
+        if not self._enter(block.ids):
             return False
-        self._table[block.ids - self._first] = np.arange(self._used, self._used + rows, dtype=np.int32)
         self._add_block(block)
         self._used += rows
         return True
@@ -370,6 +367,13 @@ class VectorCache:
                 self._add_block(block)
             self._tail, self._tail_ids = self._tail[full:in_tail].copy(), self._tail_ids[full:in_tail]
         return in_tail - full
+
+    def _enter(self, ids: Ids) -> bool:
+        """Gives these ids, of which there is at least one, the next rows; returns False if they are too far apart."""
+        if not self._reach(int(ids.min()), int(ids.max())):
+            return False
+        self._table[ids - self._first] = np.arange(self._used, self._used + len(ids), dtype=np.int32)
+        return True
 
     def _reach(self, lowest: int, highest: int) -> bool:
         """Extends the table to the ids from `lowest` to `highest`; returns False if they are too far apart."""

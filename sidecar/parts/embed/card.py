@@ -63,24 +63,25 @@ class Card(Generic[GraphT]):
     def run(self, work: Callable[[GraphT, BatchLimits], Vectors]) -> Vectors | None:
         """Returns what `work` makes with the graph and the limits of a batch; None if the card is not used, or not any
         more."""
-        with self._lock:
-            if not self._tried:
-                self._try()
-                self._tried = True
+        if not self._tried:
+            with self._lock:
+                if not self._tried:
+                    self._try()
+                    self._tried = True
         graph = self._graph
         if graph is None:
             return None
-        try:
+        reason = ""
+        for limits in LIMITS[LIMITS.index(self._limits) :]:
             try:
-                return work(graph, self._limits)
-            except ModelLoadFailed:
-                if self._limits is LIMITS[-1]:
-                    raise
-                self._limits = LIMITS[-1]
-                return work(graph, self._limits)
-        except ModelLoadFailed as error:
-            self._give_up(f"the card failed ({_reason(error)}), so the CPU is used")
-            return None
+                vectors = work(graph, limits)
+            except ModelLoadFailed as error:
+                reason = _reason(error)
+            else:
+                self._limits = limits
+                return vectors
+        self._give_up(f"the card failed ({reason}), so the CPU is used")
+        return None
 
     def close(self) -> None:
         """Frees the graph."""
