@@ -154,17 +154,26 @@ def held_while_reading(project: Project) -> tuple[threading.Event, threading.Eve
     return reading, go_on
 
 
-def goes_on_when_cancelled(monkeypatch: pytest.MonkeyPatch, go_on: threading.Event) -> None:
-    """Sets the event once a person has cancelled the build, whose thread has the lock that the rest of `cancel` waits
-    for."""
-    cancel = Jobs.cancel
+def goes_on_when_cancelled(monkeypatch: pytest.MonkeyPatch, go_on: threading.Event) -> list[bool]:
+    """Sets the event once a person has cancelled the build. When the build has ended, and before that is noted, tries
+    to begin another one in the background; adds to the returned list whether it began."""
+    cancel, end, ended, began = Jobs.cancel, Jobs.end, threading.Event(), list[bool]()
+
+    def end_and_say_so(jobs: Jobs) -> None:
+        end(jobs)
+        ended.set()
 
     def cancel_and_go_on(jobs: Jobs, by: str) -> bool:
         cancelled = cancel(jobs, by)
         go_on.set()
+        assert ended.wait(PATIENCE_S)
+        with jobs.in_background(never_cancelled) as stop:
+            began.append(stop is not None)
         return cancelled
 
+    monkeypatch.setattr(Jobs, "end", end_and_say_so)
     monkeypatch.setattr(Jobs, "cancel", cancel_and_go_on)
+    return began
 
 
 @pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
@@ -235,8 +244,9 @@ def test_a_build_that_nobody_asks_for_is_cancelled_too(large: Project, monkeypat
     later = large.open()
     later.on_change(lambda status: None)
     assert reading.wait(PATIENCE_S)
-    goes_on_when_cancelled(monkeypatch, go_on)
+    began = goes_on_when_cancelled(monkeypatch, go_on)
     assert later.cancel("Window")
+    assert began == [False]
     assert SAID in said_by_search(later)
     assert done <= later.status().files < MANY
 

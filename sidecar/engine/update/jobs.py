@@ -34,6 +34,7 @@ class Jobs:
         self.lock = make_lock(Rank.JOB)
         self._running: _Job | None = None
         self._cancellations = 0
+        self._holding_back: set[object] = set()
 
     def begin(self, give_way: Callable[[], None]) -> None:
         """Takes `lock` for a requested job; `end` releases it.
@@ -79,11 +80,26 @@ class Jobs:
         return lambda: job.cancelled_by is not None or cancelled()
 
     @contextmanager
+    def none_beginning(self) -> Iterator[None]:
+        """Within the block, no job begins in the background. Between the end of a cancelled job and the note that says
+        so, the same work would be begun again."""
+        this = object()
+        self._holding_back.add(this)
+        try:
+            yield
+        finally:
+            self._holding_back.discard(this)
+
+    @contextmanager
     def in_background(self, cancelled: IsCancelled) -> Iterator[IsCancelled | None]:
         """Holds `lock` and a fair slot within the block. Yields a callback to ask before each batch in place of
-        `cancelled`. Yields None, without waiting, if another job is running.
+        `cancelled`. Yields None, without waiting, if another job is running or none may begin.
         """
         if not self.lock.acquire(blocking=False):
+            yield None
+            return
+        if self._holding_back:
+            self.lock.release()
             yield None
             return
         self._running = _Job()

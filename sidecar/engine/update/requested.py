@@ -66,13 +66,14 @@ class RequestedJobs:
         """See `sidecar.model.workspace.Workspace.cancel`."""
         kind = self._activity.kind
         builds = kind != "delete" if kind else not self._is_complete()
-        if not (builds and self._jobs.cancel(by)):
-            return False
-        self.stay_cancelled()
-        return True
+        with self._jobs.none_beginning():
+            if not (builds and self._jobs.cancel(by)):
+                return False
+            self.stay_cancelled()
+            return True
 
     def stay_cancelled(self) -> None:
         """See `sidecar.model.workspace.Workspace.stay_cancelled`."""
-        with self._jobs.lock:
+        with self._jobs.none_beginning(), self._jobs.lock:
             self._builder.note_cancelled()
         self._activity.changed()
