@@ -11,9 +11,9 @@ from typing import Literal
 from unicodedata import normalize
 
 from sidecar import shown
+from sidecar.engine.index.block_files import BlockFiles
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
-from sidecar.engine.index.sealed_files import SealedFiles
 from sidecar.engine.index.snapshot import REBUILD, Snapshots
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.index.vector_refs import named_texts, named_vectors
@@ -261,7 +261,7 @@ class Generations:
     ) -> Generation:
         path = self._directory.manifest(number)
         identity = {"manifest": file_id(path), "model": model.model_id, "path_weight": model.path_weight}
-        saved = SealedFiles(
+        saved = BlockFiles(
             path.with_name("sealed"), identity, lambda: highest_chunk_id(path), lambda: count_chunks(path)
         )
         room = min(self._parts.vector_memory_bytes, settings.vector_memory_megabytes * 1024 * 1024)

@@ -61,7 +61,7 @@ the cache is emptied."""
 
 
 class SavedBlocks(Protocol):
-    """The place where full blocks are saved for the next opening of the index; see `SealedFiles`."""
+    """The place where full blocks are saved for the next opening of the index; see `BlockFiles`."""
 
     def count_chunks(self) -> int:
         """Returns how many chunks the index has now."""

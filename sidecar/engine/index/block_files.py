@@ -25,7 +25,7 @@ from sidecar.engine.index.sealed_rows import Exact, Sealed
 _FORMAT = 1
 
 
-class SealedFiles:
+class BlockFiles:
     """The blocks of one manifest: file n contains the sealed block n, file `exact-n` the exact one. Not
     thread-safe."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sidecar.engine.index.sealed_files import SealedFiles
+from sidecar.engine.index.block_files import BlockFiles
 from sidecar.engine.index.vector_cache import Compared, VectorCache
 from sidecar.model.terms import Vectors
 
@@ -39,7 +39,7 @@ class Opened:
         block: int = BLOCK,
         chunks: int = ROWS,
     ) -> None:
-        saved = SealedFiles(folder / "sealed", identity, lambda: highest, lambda: chunks)
+        saved = BlockFiles(folder / "sealed", identity, lambda: highest, lambda: chunks)
         self.cache = VectorCache(room, block=block, saved=saved)
         self.read = 0
         self.most = ROWS
@@ -132,13 +132,13 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_the_time(tmp_path: Pa
 
 
 def test_what_the_cache_drops_is_deleted(tmp_path: Path) -> None:
-    saved = SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS)
+    saved = BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS)
     cache = VectorCache(ROOM, block=BLOCK, saved=saved)
     for first in (0, ROWS, 2 * ROWS, 3 * ROWS, 4 * ROWS):
         ids = np.arange(first + 1, first + ROWS + 1, dtype=np.int64)
         cache.compare(ids, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
     kept = [
-        int(block.ids.min()) for block in SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS).read()
+        int(block.ids.min()) for block in BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS).read()
     ]
     assert kept and min(kept) > 1
 
