@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
 from sidecar.engine.search.rank.scores_on_demand import ScoresOnDemand, best_files, score_on_demand
-from sidecar.engine.search.rank.term_postings import RecentTerms, postings_of
+from sidecar.engine.search.rank.term_postings import RecentTerms, scored_terms
+from sidecar.engine.search.rank.term_runs import runs_of
 from sidecar.engine.search.searcher import Searcher
 from tests.engine.search_index import SmallIndex, small_index
 from tests.examples import examples
@@ -87,6 +89,32 @@ def compare(
     ):
         for field in fields(one):
             assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name
+
+
+@given(
+    st.dictionaries(st.integers(0, 400), st.integers(1, 4), max_size=200),
+    st.sets(st.integers(0, 420), max_size=30),
+    st.randoms(use_true_random=False),
+)
+def test_the_postings_of_any_files_are_found_whatever_the_order_of_segments(
+    sizes: dict[int, int], sought: set[int], chance: Random
+) -> None:
+    of_files = list(sizes.items())
+    chance.shuffle(of_files)
+    holders = [file for file, size in of_files for _ in range(size)]
+    cells = np.arange(len(holders), dtype=np.int32)
+    runs = runs_of(np.array(holders, np.int32), cells, (cells % 5 + 1).astype(np.uint8))
+    assert runs.files.tolist() == sorted(sizes)
+    assert runs.counts.tolist() == [
+        sum(place % 5 + 1 for place, holder in enumerate(holders) if holder == file) for file in sorted(sizes)
+    ]
+    files = np.array(sorted(sought), np.int32)
+    found, places = runs.find(files)
+    assert runs.files[found].tolist() == files[places].tolist() == sorted(sought & set(sizes))
+    at, places = runs.postings_in(files)
+    assert sorted(zip(runs.cells[at].tolist(), files[places].tolist(), strict=True)) == [
+        (place, holder) for place, holder in enumerate(holders) if holder in sought
+    ]
 
 
 @given(
@@ -181,8 +209,8 @@ def test_the_words_of_a_title_are_read_together_with_those_of_the_text(index: Sm
 def test_what_was_not_asked_for_the_longest_is_dropped_first(index: SmallIndex) -> None:
     with index.snapshot() as snapshot:
         columns = columns_of(snapshot, 0)
-        each = {word: postings_of(snapshot, columns, [word]) for word in WORDS}
-    recent = RecentTerms(most=sum(postings.size for postings in each.values()) - 1)
+        each = {word: scored_terms(snapshot, columns, [word])[0] for word in WORDS}
+    recent = RecentTerms(most=sum(term.nbytes for term in each.values()) - 1)
     for word in WORDS[:-1]:
         recent.keep(word, each[word])
     assert recent.get(WORDS[0]) is each[WORDS[0]]

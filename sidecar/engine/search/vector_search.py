@@ -59,18 +59,15 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Rough:
-    """Which cosines have only two decimals: those flagged in `rough`, shape [n], of the n ascending `rows`, unless they
-    are flagged in `exact`, shape [chunks]."""
+    """Cosines with two decimals, parallel to `rows`, which ascend. Of a million, few are ever looked at."""
 
     rows: Rows
-    rough: Flags
-    exact: Flags
+    cosines: Floats
 
-    def among(self, rows: Rows) -> Flags:
-        """Returns the flags of these rows."""
-        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        flags: Flags = self.rough[at] & (self.rows[at] == rows) & ~self.exact[rows]
-        return flags
+    def of(self, rows: Rows) -> Floats:
+        """Returns the cosines of these rows, NaN where unknown."""
+        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        return np.where(self.rows[at] == rows, self.cosines[at], np.float32(np.nan))
 
 
 class _SlotTable(RowTable):
@@ -95,7 +92,7 @@ class VectorSearch:
         self._rough: _Rough | None = None
         self._floor = 0.0
         self._question: _Question | None = None
-        self._compared: Future[Comparison] | None = None
+        self._screened: Future[Rows] | None = None
         self._by_words = False
         self._away = ""
         self.knows_all = False
@@ -128,7 +125,7 @@ class VectorSearch:
             answer = beside(partial(asked.query, collection, self._vector, limit))
         self._question = _Question(rows, stale, answer, asked is None or not asked.elsewhere)
         if asked is None and by_words and wanted >= BESIDE:
-            self._compared = beside(partial(self._compare_all, rows))
+            self._screened = beside(partial(self._screen, rows))
 
     def _embedded(self, allowed: Flags) -> Rows:
         """Returns the rows of the allowed chunks that have a vector, ascending."""
@@ -147,13 +144,17 @@ class VectorSearch:
         if self._take_answer(asked) or (self._away and self._by_words):
             likely = asked.rows[~np.isnan(self._cosines[asked.rows])]
         else:
-            likely = self._screen(asked.rows)
+            likely = self._screen(asked.rows) if self._screened is None else self._screened.result()
         order = self._highest(likely, DEPTH)
         self._floor = float(self._known(order[-1:])[0]) if len(order) >= DEPTH else 0.0
         return order
 
     def _known(self, rows: Rows) -> Floats:
-        return _steady(self._cosines[rows])
+        cosines = self._cosines[rows]
+        if self._rough is not None:
+            unknown = np.isnan(cosines)
+            cosines[unknown] = self._rough.of(rows[unknown])
+        return _steady(cosines)
 
     def _highest(self, rows: Rows, limit: int) -> Rows:
         """Returns the `limit` rows with the highest cosines, best first, ties by row. `rows` must ascend, and have
@@ -163,33 +164,30 @@ class VectorSearch:
     def score(self, rows: Rows) -> None:
         """Computes the exact cosines of these rows. The cosine of a row without a vector stays NaN. Raises
         Cancelled."""
-        unknown = np.isnan(self._cosines[rows])
-        if self._rough is not None:
-            unknown |= self._rough.among(rows)
-        rows = rows[unknown]
+        rows = rows[np.isnan(self._cosines[rows])]
         if not len(rows):
             return
         compared = self._snapshot.cosines(rows, self._vector, self._check)
         rows = rows[compared.found]
         self._cosines[rows] = compared.products[compared.found]
-        if self._rough is not None:
-            self._rough.exact[rows] = True
 
     def _screen(self, rows: Rows) -> Rows:
         """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else all roughly,
         and the `_COMPARED_AGAIN` closest exactly, which include all that count as close. Returns the rows that may
         count as close, ascending."""
-        compared = self._compare_all(rows) if self._compared is None else self._compared.result()
+        compared = self._compare_all(rows)
         cosines, rough = compared.products, compared.rough
         if not compared.found.all():
             found = compared.found
             rows, cosines, rough = rows[found], cosines[found], None if rough is None else rough[found]
-        self._cosines[rows] = cosines
         likely = rows[highest_places(cosines, DEPTH if rough is None else _COMPARED_AGAIN)]
         if rough is None or not len(rows):
+            self._cosines[rows] = cosines
             self.knows_all = True
             return likely
-        self._rough = _Rough(rows, rough, np.zeros(len(self._cosines), bool))
+        exact = np.flatnonzero(~rough)
+        self._cosines[rows[exact]] = cosines[exact]
+        self._rough = _Rough(rows, cosines)
         closest = self._highest(likely, _COMPARED_AGAIN)
         known = self._known(closest)
         closest = closest[known >= known[min(DEPTH, len(known)) - 1] - _SURELY]

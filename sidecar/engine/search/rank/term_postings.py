@@ -1,7 +1,8 @@
 """Reads the postings of terms in a form that can be scored, and keeps those that recent searches of a revision have
 used.
 
-Keeping them pays, because words that many chunks contain take long to read and are common in questions.
+Keeping them pays, because words that many chunks contain take long to read and are common in questions. What they add
+to scores is computed once too, except for what depends on the rest of the question.
 """
 
 from __future__ import annotations
@@ -9,61 +10,87 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
-from sidecar.engine.search.rank.index_columns import IndexColumns
-from sidecar.engine.search.rank.term_runs import TermRuns, joined, runs_of
-from sidecar.engine.search.source import SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns
+from sidecar.engine.search.rank.lexical_scores import FIELD_K1, FIELD_WEIGHTS
+from sidecar.engine.search.rank.term_runs import TermRuns, firsts, runs_of
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.bm25 import Floats, idf, saturate
+from sidecar.parts.lexical.codec import Tfs
 from sidecar.parts.lexical.postings import PostingsByTerm, read_postings
 
-MOST_KEPT = 4_000_000
-"""The maximum number of postings that are kept, at about 16 bytes each."""
+MOST_KEPT = 64 * 1024 * 1024
+"""The maximum number of bytes of postings that are kept."""
+_MOST = 255
+"""The maximum count that is stored."""
+
+_Living: TypeAlias = tuple[Rows, Ids | Rows, Tfs]
+"""Postings whose file is alive and in the collection: its row, and for the others see `TermRuns`."""
 
 
 @dataclass(frozen=True, slots=True)
-class TermPostings:
-    """The occurrences of some terms in bodies and names of chunks, and in fields of files."""
+class ScoredTerm:
+    """The occurrences of a term in `bodies` and `names` of chunks and in `fields` of files, and what they add to scores
+    before the term's weight is applied.
+
+    - `strengths`: BM25 of all bodies of a file; `best`: an upper bound for BM25 of its best chunk; both parallel to
+      `bodies.files`.
+    - `field_scores`: BM25 of a field of a file, parallel to the postings in `fields`.
+    - `combined`: the weighted sum for BM25F of each file in `files`, which are all that have the term.
+    - `weight` and `chunk_weight`: the idf among files and among chunks.
+    """
 
     bodies: TermRuns
     names: TermRuns
     fields: TermRuns
+    strengths: Floats
+    best: Floats
+    field_scores: Floats
+    files: Rows
+    combined: Floats
+    weight: np.float32
+    chunk_weight: np.float32
 
     @property
-    def size(self) -> int:
-        """The number of postings."""
-        return len(self.bodies.ids) + len(self.names.ids) + len(self.fields.ids)
+    def nbytes(self) -> int:
+        """The bytes of all arrays."""
+        arrays = (self.strengths, self.best, self.field_scores, self.files, self.combined)
+        runs = (self.bodies, self.names, self.fields)
+        return sum(array.nbytes for array in arrays) + sum(each.nbytes for each in runs)
 
 
 class RecentTerms:
-    """The postings of the single terms that were requested last, at most `most` postings in all. Thread-safe."""
+    """The single terms that were requested last, at most `most` bytes in all. Thread-safe."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
         self._lock = make_lock(Rank.RECENT_TERMS)
-        self._kept: dict[str, TermPostings] = {}
+        self._kept: dict[str, ScoredTerm] = {}
         self._size = 0
 
-    def get(self, term: str) -> TermPostings | None:
-        """Returns the term's postings if they are kept, else None."""
+    def get(self, term: str) -> ScoredTerm | None:
+        """Returns the term if it is kept, else None."""
         with self._lock:
             found = self._kept.pop(term, None)
             if found is not None:
                 self._kept[term] = found  # moves it to the end, as the last one requested
             return found
 
-    def keep(self, term: str, postings: TermPostings) -> None:
-        """Keeps the term's postings, and drops those whose last request is the longest ago if there are too many."""
+    def keep(self, term: str, found: ScoredTerm) -> None:
+        """Keeps the term, and drops those whose last request is the longest ago if they take too much memory."""
         with self._lock:
-            if term in self._kept or postings.size > self._most:
+            if term in self._kept or found.nbytes > self._most:
                 return
-            self._kept[term] = postings
-            self._size += postings.size
+            self._kept[term] = found
+            self._size += found.nbytes
             while self._size > self._most:
-                self._size -= self._kept.pop(next(iter(self._kept))).size
+                self._size -= self._kept.pop(next(iter(self._kept))).nbytes
 
 
 @dataclass(frozen=True)
@@ -73,39 +100,89 @@ class _Recent:
     by_collection: dict[int, RecentTerms] = field(default_factory=dict)
 
 
-def postings_of(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> TermPostings:
-    """Returns the postings of these terms, which must all be different, in living chunks and files of the
-    collection."""
+def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
+    """Returns each of these terms, which must all be different, as it occurs in the collection."""
     by_collection = snapshot.memo.get(_Recent, _Recent).by_collection
     recent = by_collection.get(columns.collection) or by_collection.setdefault(columns.collection, RecentTerms())
-    found = {term: postings for term in terms if (postings := recent.get(term)) is not None}
+    found = {term: kept for term in terms if (kept := recent.get(term)) is not None}
     unknown = [term for term in terms if term not in found]
-    for term, postings in zip(unknown, _read(snapshot, columns, unknown), strict=True):
-        found[term] = postings
-        recent.keep(term, postings)
-    each = [found[term] for term in terms]
-    return TermPostings(
-        joined([one.bodies for one in each]), joined([one.names for one in each]), joined([one.fields for one in each])
-    )
+    for term, read in zip(unknown, _read(snapshot, columns, unknown), strict=True):
+        found[term] = read
+        recent.keep(term, read)
+    return [found[term] for term in terms]
 
 
-def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[TermPostings]:
-    """Returns the postings of each of these terms."""
+def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
+    """Reads each of these terms."""
     if not terms:
         return []
     found = read_postings(snapshot.connection, terms)
-    bodies = [runs_of(one, columns.holders) for one in _each(found.bodies_by_term)]
-    names = [runs_of(one, columns.holders) for one in _each(found.names_by_term)]
-    fields = [runs_of(one, columns.files, FIELDS) for one in _each(found.fields_by_term)]
-    return [TermPostings(*columns) for columns in zip(bodies, names, fields, strict=True)]
+    bodies, names = (_in_chunks(snapshot, columns, each) for each in (found.bodies_by_term, found.names_by_term))
+    fields = _in_fields(columns, found.fields_by_term)
+    return [
+        _scored(columns, runs_of(*in_bodies), runs_of(*in_names), in_fields)
+        for in_bodies, in_names, in_fields in zip(bodies, names, fields, strict=True)
+    ]
 
 
-def _each(found: PostingsByTerm) -> list[PostingsByTerm]:
-    """Returns the same postings, separately for each term."""
-    bounds = found.bounds.tolist()
-    return [_between(found, begin, end) for begin, end in pairwise(bounds)]
+def _in_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, found: PostingsByTerm) -> list[_Living]:
+    rows = columns.chunks.rows(found.ids)
+    living = rows >= 0
+    return _by_term(living, snapshot.chunk_file.take(rows, mode="clip") if len(rows) else rows, rows, found)
 
 
-def _between(found: PostingsByTerm, begin: int, end: int) -> PostingsByTerm:
-    bounds: Ids = np.array([0, end - begin], np.int64)
-    return PostingsByTerm(found.ids[begin:end].copy(), found.tfs[begin:end].copy(), bounds)
+def _in_fields(columns: IndexColumns, found: PostingsByTerm) -> list[_Living]:
+    ids = found.ids // FIELDS
+    files = columns.files.rows(ids)
+    return _by_term(files >= 0, files, found.ids - ids * FIELDS, found)
+
+
+def _by_term(living: Flags, files: Rows, cells: Ids | Rows, found: PostingsByTerm) -> list[_Living]:
+    """Returns the living postings of each term."""
+    tfs, bounds = found.tfs, found.bounds
+    if not living.all():
+        files, cells, tfs = files[living], cells[living], tfs[living]
+        bounds = np.concatenate([[0], living.cumsum()])[bounds]
+    return [(files[part], cells[part], tfs[part]) for part in (slice(*ends) for ends in pairwise(bounds.tolist()))]
+
+
+def _scored(columns: IndexColumns, bodies: TermRuns, names: TermRuns, in_fields: _Living) -> ScoredTerm:
+    counts, in_bodies = bodies.counts, bodies.files
+    strengths = saturate(counts, columns.file_norms[in_bodies], FILE_CURVE.k1)
+    fields = runs_of(*in_fields)
+    field_scores, sums = _score_fields(columns, in_fields, fields)
+    files, combined = _add(bodies, strengths, fields, sums)
+    return ScoredTerm(
+        bodies=bodies,
+        names=names,
+        fields=fields,
+        strengths=strengths,
+        best=saturate(np.minimum(counts, _MOST), columns.least_norms[in_bodies], CHUNK_CURVE.k1),
+        field_scores=field_scores,
+        files=files,
+        combined=combined,
+        weight=np.float32(idf(columns.file_count, len(files))),
+        chunk_weight=np.float32(idf(columns.chunk_count, len(bodies.cells))),
+    )
+
+
+def _score_fields(columns: IndexColumns, found: _Living, fields: TermRuns) -> tuple[Floats, Floats]:
+    """Returns BM25 of each posting, and the weighted sum of each run."""
+    holders, cells, counts = found
+    tfs, cells = counts.astype(np.float32), cells.astype(np.int64)
+    norms = columns.field_norms.ravel().take(holders * np.int64(FIELDS) + cells)
+    scores = tfs * (FIELD_K1 + 1).take(cells) / (tfs + norms)
+    number = firsts(holders).cumsum() - 1
+    # Summed in double precision, one after the other, as `lexical_scores.py` does.
+    sums = np.bincount(number, weights=scores * FIELD_WEIGHTS.take(cells), minlength=len(fields.files))
+    return scores, sums[number[fields.starts]].astype(np.float32)
+
+
+def _add(bodies: TermRuns, strengths: Floats, fields: TermRuns, sums: Floats) -> tuple[Rows, Floats]:
+    """Returns the files of both, and the sums of what both have for them."""
+    runs, places = bodies.find(fields.files)
+    combined = strengths.copy()
+    combined[runs] += sums[places]
+    alone = np.ones(len(sums), bool)
+    alone[places] = False
+    return np.concatenate([bodies.files, fields.files[alone]]), np.concatenate([combined, sums[alone]])
