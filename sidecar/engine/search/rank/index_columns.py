@@ -283,7 +283,7 @@ def _made_anew(snapshot: SearchedSnapshot, bodies: Floats, file_flags: Flags) ->
         holders=RowTable(ids, holders),
         in_collection=flags,
         terms=_sum(bodies[flags]),
-        starts=_starts(snapshot.chunk_file),
+        starts=starts_of_runs(snapshot.chunk_file),
         file_lengths=_by_file(snapshot.chunk_file, bodies, len(file_flags)),
     )
 
@@ -306,7 +306,7 @@ def _continued(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floats,
         holders=held,
         in_collection=np.concatenate([former.in_collection, flags]),
         terms=former.terms + _sum(bodies[known:][flags]),
-        starts=np.concatenate([former.group_start, _starts(holders) + known]),
+        starts=np.concatenate([former.group_start, starts_of_runs(holders) + known]),
         file_lengths=np.concatenate(
             [former.body_lengths, _by_file(holders - np.int32(files), bodies[known:], len(file_flags) - files)]
         ),
@@ -348,7 +348,7 @@ def _without_some(former: IndexColumns, snapshot: SearchedSnapshot, bodies: Floa
         holders=held,
         in_collection=np.concatenate([former.in_collection[~gone], flags]),
         terms=former.terms - lost + _sum(bodies[stay:][flags]),
-        starts=np.concatenate([*starts, _starts(holders) + stay]),
+        starts=np.concatenate([*starts, starts_of_runs(holders) + stay]),
         file_lengths=np.concatenate(
             [*lengths, _by_file(holders - np.int32(files_stay), bodies[stay:], len(file_flags) - files_stay)]
         ),
@@ -375,7 +375,7 @@ def _sum(lengths: Floats) -> float:
     return float(lengths.sum(dtype=np.float64))
 
 
-def _starts(holders: Rows) -> NDArray[np.int64]:
+def starts_of_runs(holders: Rows) -> NDArray[np.int64]:
     """Returns the first row of each run of equal values."""
     if not len(holders):
         return np.zeros(0, np.int64)

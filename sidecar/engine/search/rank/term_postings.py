@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns
+from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns, starts_of_runs
 from sidecar.engine.search.rank.lexical_scores import FIELD_K1, FIELD_WEIGHTS
-from sidecar.engine.search.rank.term_runs import TermRuns, firsts, runs_of
+from sidecar.engine.search.rank.term_runs import TermRuns, runs_of
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids
@@ -172,7 +172,8 @@ def _score_fields(columns: IndexColumns, found: _Living, fields: TermRuns) -> tu
     tfs, cells = counts.astype(np.float32), cells.astype(np.int64)
     norms = columns.field_norms.ravel().take(holders * np.int64(FIELDS) + cells)
     scores = tfs * (FIELD_K1 + 1).take(cells) / (tfs + norms)
-    number = firsts(holders).cumsum() - 1
+    starts = starts_of_runs(holders)
+    number = np.arange(len(starts)).repeat(np.diff(starts, append=len(holders)))
     # Summed in double precision, one after the other, as `lexical_scores.py` does.
     sums = np.bincount(number, weights=scores * FIELD_WEIGHTS.take(cells), minlength=len(fields.files))
     return scores, sums[number[fields.starts]].astype(np.float32)

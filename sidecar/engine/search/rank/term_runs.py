@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.search.source import Flags, Rows
+from sidecar.engine.search.rank.index_columns import starts_of_runs
+from sidecar.engine.search.source import Rows
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.codec import Tfs
@@ -82,17 +83,10 @@ _NONE = np.zeros(0, np.int64)
 def runs_of(files: Rows, cells: NDArray[np.integer], tfs: Tfs) -> TermRuns:
     """Groups postings into runs. The arrays are parallel: the row of the file of each posting, and for `cells` and
     `tfs` see `TermRuns`. The postings in one file must be side by side."""
-    starts = np.append(firsts(files).nonzero()[0], len(files)).astype(np.int32)
-    sizes, starts = np.diff(starts), starts[:-1]
+    starts = starts_of_runs(files).astype(np.int32)
+    sizes = np.diff(starts, append=np.int32(len(files)))
     of_runs = files[starts]
     if not (of_runs[1:] > of_runs[:-1]).all():
         order = of_runs.argsort(kind="stable")  # fast, because segments follow each other as a few ascending sequences
         of_runs, starts, sizes = of_runs[order], starts[order], sizes[order]
     return TermRuns(of_runs, starts, sizes, cells.astype(np.int32), tfs.copy())
-
-
-def firsts(files: Rows) -> Flags:
-    """Flags the first of the values in each row of equal ones."""
-    first = np.ones(len(files), bool)
-    np.not_equal(files[1:], files[:-1], out=first[1:])
-    return first
