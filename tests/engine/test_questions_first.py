@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from sidecar.engine.concurrency.right_of_way import QUESTIONS, RightOfWay
+from sidecar.engine.concurrency.right_of_way import NICENESS, QUESTIONS, RightOfWay
+from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest import indexer
 from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled
@@ -42,6 +45,16 @@ def test_background_work_pauses_until_the_last_question_is_answered() -> None:
             goes_on = _pauses(way)
         assert not goes_on.wait(0.02)
     assert goes_on.wait(PATIENCE_S)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lowers the priority of a single thread")
+def test_the_stages_of_indexing_have_a_lower_priority_than_the_thread_that_waits_for_them() -> None:
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    own = niceness()
+    assert list(run_stages([0, 1], [lambda _: niceness()])) == 2 * [max(own, NICENESS)]
+    assert niceness() == own
 
 
 def test_background_work_costs_nothing_while_nobody_asks() -> None:
@@ -140,6 +153,34 @@ def test_a_question_takes_no_lock_that_the_writer_of_the_index_holds_while_it_pa
     with ThreadPoolExecutor(1) as asking, writer.manifest.transaction():
         for question in ("expire", "wait for the call", "where is the query string parsed"):
             assert asking.submit(find, workspace, question).result(PATIENCE_S)
+
+
+def test_a_question_during_a_job_does_not_wait_for_a_pass_that_cannot_begin_beside_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.prepares_here = True
+    workspace = project.open(freshness=PATIENCE_S)
+    index(workspace)
+    project.write("src/later.py", "def came_later():\n    return 1\n")
+    writes, may_write, put_file = threading.Event(), threading.Event(), Manifest.put_file
+
+    def put_later(*given: Any) -> Any:
+        writes.set()
+        assert may_write.wait(2 * PATIENCE_S)
+        return put_file(*given)
+
+    monkeypatch.setattr(Manifest, "put_file", put_later)
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            job = pool.submit(index, workspace)
+            assert writes.wait(PATIENCE_S)
+            asked = pool.submit(find, workspace, "set cookie")
+            assert asked.result(PATIENCE_S / 2)[0] == "src/cookies.py"
+            assert not job.done()
+        finally:
+            may_write.set()
+        job.result(PATIENCE_S)
+    assert find(workspace, "came_later")[0] == "src/later.py"
 
 
 def test_every_part_of_a_batch_that_is_embedded_or_written_gives_way_first(

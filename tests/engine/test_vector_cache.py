@@ -119,8 +119,8 @@ def filled(vectors: Vectors, most_bytes: int = MOST_BYTES) -> tuple[VectorCache,
     cache = VectorCache(most_bytes, IntegerProducts)
     ids = np.arange(1, len(vectors) + 1, dtype=np.int64)
 
-    def compare(query: NDArray[np.float32], **wishes: bool) -> Compared:
-        return cache.compare(ids, query, lambda at: (vectors[at], np.ones(len(at), bool)), **wishes)
+    def compare(query: NDArray[np.float32], *, rough: bool = False) -> Compared:
+        return cache.compare(ids, query, lambda at: (vectors[at], np.ones(len(at), bool)), rough=rough)
 
     compare(np.zeros(vectors.shape[1], np.float32))
     return cache, compare
@@ -249,6 +249,57 @@ def test_a_saved_file_reads_its_own_rows_and_leaves_sealed_blocks_as_they_are() 
     ask(ROWS)
     assert read == list(range(ROWS - 10, ROWS))
     assert sealed == [BLOCK, BLOCK]
+
+
+class _SealedLater:
+    """A cache of two small blocks and more, whose blocks are sealed when `due` is run."""
+
+    def __init__(self, rows: int = 100) -> None:
+        self.due: list[Callable[[], None]] = []
+        self.vectors = unit(np.random.default_rng(5).standard_normal((rows, 64)))
+        room = 4 * 64 * 32 + (64 + 8) * (rows - 32)  # for 51 exact rows
+        self.cache = VectorCache(room, compare_with_numpy, block=32, later=self.due.append)
+
+    def rough(self, upto: int) -> int:
+        """Compares so many rows, checks every product, and returns how many are rough."""
+        compared = self.cache.compare(
+            np.arange(1, upto + 1), self.vectors[3], lambda at: (self.vectors[at], np.ones(len(at), bool)), rough=True
+        )
+        assert compared.found.all()
+        np.testing.assert_allclose(compared.products, self.vectors[:upto] @ self.vectors[3], atol=0.02)
+        return 0 if compared.rough is None else int(compared.rough.sum())
+
+
+def test_no_question_waits_until_a_block_is_sealed() -> None:
+    later = _SealedLater()
+    later.rough(60)
+    assert later.rough(60) == 0
+    later.due.pop()()
+    assert later.rough(60) == 32
+    assert not later.due
+
+
+def test_blocks_are_sealed_at_once_if_too_many_wait() -> None:
+    later = _SealedLater()
+    later.rough(60)
+    later.rough(100)
+    assert later.rough(100) == 96
+    for work in later.due:
+        work()  # has nothing left to do
+    assert later.rough(100) == 96
+
+
+def test_a_block_that_waits_is_sealed_with_what_came_while_it_waited() -> None:
+    later = _SealedLater()
+    later.rough(50)
+    assert later.rough(62) == 0
+    for work in later.due:
+        work()
+    assert later.rough(62) == 32
+    assert later.rough(100) == 32
+    for work in later.due:
+        work()
+    assert later.rough(100) == 96
 
 
 def test_nothing_and_a_single_row_are_compared() -> None:

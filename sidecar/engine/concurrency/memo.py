@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -38,3 +38,30 @@ class Memo:
     def successor(self) -> Memo:
         """Returns an empty memo for the next revision of the same thing."""
         return Memo(self._latest)
+
+
+class ByCollection(Generic[T]):
+    """Values of one revision by collection, each made at its first use; for `Memo.carried`. Those of a former revision
+    are kept until then, because most of a value can be taken over."""
+
+    def __init__(self, known: ByCollection[T] | None) -> None:
+        self._made: dict[int, T] = {}
+        self._former: dict[int, T] = {} if known is None else known.latest()
+
+    def get(self, collection: int, make: Callable[[T | None], T]) -> T:
+        """Returns the value of this collection; `make` computes it at the first call, from that of a former revision or
+        None."""
+        found = self._made.get(collection)
+        if found is None:
+            made = make(self._former.get(collection))
+            self._former.pop(collection, None)
+            found = self._made.setdefault(collection, made)
+        return found
+
+    def made(self) -> tuple[T, ...]:
+        """Returns the values of this revision that have been made."""
+        return tuple(self._made.values())
+
+    def latest(self) -> dict[int, T]:
+        """Returns the newest value of each collection that has one."""
+        return {**self._former, **self._made}

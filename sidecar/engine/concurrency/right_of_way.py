@@ -3,18 +3,25 @@
 The threads of a process share one interpreter, which only one of them uses at a time. A thread that answers a question
 gives it up hundreds of times, for each read and each call of a library, and waits a millisecond for it each time if
 another thread computes. So this is one object for the whole process, whatever workspaces the threads belong to.
+
+Other processes answer questions too, from the same index. Background threads therefore have a lower priority as well.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+from sidecar.engine.concurrency.background import beside
 from sidecar.locks import Rank, make_condition
 from sidecar.model.terms import IsCancelled
 
+NICENESS = 10
+"""Searching, saving and typing take precedence over background work, in this process and in others."""
 _MOST_S = 2.0
 _SHARE = 0.25
 
@@ -76,3 +83,23 @@ class RightOfWay:
 
 QUESTIONS = RightOfWay()
 """The questions to this process."""
+
+
+def step_back() -> None:
+    """Lowers the priority of the calling thread for as long as it lives. Only Linux allows that for a single thread;
+    elsewhere this does nothing."""
+    if sys.platform == "linux":
+        # A process that has less than this priority may not raise that of its thread.
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+def after_questions(work: Callable[[], None]) -> None:
+    """Runs `work` on a thread of its own, of low priority, once no question is being answered."""
+
+    def run() -> None:
+        step_back()
+        QUESTIONS.give_way()
+        work()
+
+    beside(run)

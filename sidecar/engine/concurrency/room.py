@@ -65,3 +65,8 @@ class Rooms:
         self._by_name[name] = room = Room(known, added)
         self.copied += len(known)
         return room.first
+
+
+def continues(later: NDArray[Any], known: NDArray[Any]) -> bool:
+    """Whether an array begins with that of a former revision, because it is a longer part of the same room."""
+    return known.base is not None and later.base is known.base and len(later) >= len(known)

@@ -1,4 +1,5 @@
-"""A pipeline: stages that run at the same time, each on its own thread, with short queues between them."""
+"""A pipeline: stages that run at the same time, each on its own thread of low priority, with short queues between
+them."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+from sidecar.engine.concurrency.right_of_way import step_back
 
 _END = object()
 
@@ -54,6 +57,7 @@ class _Stage(threading.Thread):
 
     def run(self) -> None:
         """Applies `work` to each item and passes the results on. An error stops all stages."""
+        step_back()
         try:
             for item in self._source:
                 if not self._into.put(self._work(item)):

@@ -153,7 +153,7 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, d
         added = ints(new, number).astype(column.dtype)
         loaded[name] = np.concatenate([getattr(known, name)[alive], added])
     before = slice(0, len(loaded["file_ids"]) - len(new))
-    _refresh(connection, "SELECT id, path_vector FROM files", loaded["file_ids"][before], loaded["file_vector"][before])
+    _refresh(connection, "files", "path_vector", loaded["file_ids"][before], loaded["file_vector"][before])
     return alive, loaded
 
 
@@ -195,9 +195,7 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, fi
         added = new[:, number].astype(column.dtype)
         loaded[name] = keep.followed_by(name, getattr(known, name), added)
     before = slice(0, len(loaded["chunk_ids"]) - len(new))
-    _refresh(
-        connection, "SELECT id, vector_id FROM chunks", loaded["chunk_ids"][before], loaded["chunk_vector"][before]
-    )
+    _refresh(connection, "chunks", "vector_id", loaded["chunk_ids"][before], loaded["chunk_vector"][before])
     return loaded
 
 
@@ -215,21 +213,32 @@ def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, li
     return numbers[:, 1:], numbers[:, 0], kinds
 
 
-def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
-    """Reads the vector ids again that were 0, and writes them into `values` in place. An interrupted run leaves some
-    that are far apart, so rows between these are not read."""
+def _refresh(connection: sqlite3.Connection, table: str, column: str, ids: Ids, values: Ids) -> None:
+    """Reads the vector ids again that were 0, and writes them into `values` in place."""
     missing = ids[values == 0]
-    if not len(missing):
-        return
+    if _is_dense(missing):
+        # Chunks without a vector have an index of their own. Their rows have their texts, and take long to read.
+        still = f"SELECT id FROM {table} WHERE {column} = 0 AND id BETWEEN ? AND ?"
+        missing = np.setdiff1d(missing, ints(connection.execute(still, _ends(missing))), assume_unique=True)
+    select = f"SELECT id, {column} FROM {table} WHERE id"
     rows: list[tuple[int, int]] = []
-    if int(missing[-1]) - int(missing[0]) < _DENSE * len(missing):
-        rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    if _is_dense(missing):
+        rows = connection.execute(f"{select} BETWEEN ? AND ?", _ends(missing)).fetchall()
     else:
         for start in range(0, len(missing), _ASKED):
             some = missing[start : start + _ASKED].tolist()
-            rows += connection.execute(f"{select} WHERE id IN ({','.join('?' * len(some))})", some)
+            rows += connection.execute(f"{select} IN ({','.join('?' * len(some))})", some)
     at = rows_of(ids, ints(rows, 0))
     values[at[at >= 0]] = ints(rows, 1)[at >= 0]
+
+
+def _is_dense(ids: Ids) -> bool:
+    """Whether all rows between these ids should be read. An interrupted run leaves some that are far apart."""
+    return len(ids) > 0 and int(ids[-1]) - int(ids[0]) < _DENSE * len(ids)
+
+
+def _ends(ids: Ids) -> tuple[int, int]:
+    return int(ids[0]), int(ids[-1])
 
 
 def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:

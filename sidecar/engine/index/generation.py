@@ -11,6 +11,7 @@ from typing import Literal
 from unicodedata import normalize
 
 from sidecar import shown
+from sidecar.engine.concurrency.right_of_way import after_questions
 from sidecar.engine.index.block_files import BlockFiles
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
@@ -265,7 +266,7 @@ class Generations:
             path.with_name("sealed"), identity, lambda: highest_chunk_id(path), lambda: count_chunks(path)
         )
         room = min(self._parts.vector_memory_bytes, settings.vector_memory_megabytes * 1024 * 1024)
-        cache = VectorCache(room, self._parts.make_compare, saved=saved)
+        cache = VectorCache(room, self._parts.make_compare, saved=saved, later=after_questions)
         snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close, cache)
 
         def embedder() -> Embedder:

@@ -11,14 +11,15 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.concurrency.memo import Memo
+from sidecar.engine.concurrency.memo import ByCollection, Memo
+from sidecar.engine.concurrency.room import continues
 from sidecar.engine.index.arrays import Arrays, Flags, Int32s, ints, load_arrays, rows_of
 from sidecar.engine.index.saved_columns import SAVED_FROM, Identity, SavedColumns
 from sidecar.engine.index.vector_cache import Compared, VectorCache
@@ -67,10 +68,19 @@ class _PendingSlots:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Embedded:
-    """The rows and the ids of the chunks with a vector, by collection; both read-only."""
+class _WithVector:
+    """The rows and the ids of a collection's chunks with a vector, ascending and read-only, in a revision with these
+    `chunk_ids`. None of the first `settled` chunks of all collections lacks a vector."""
 
-    by_collection: dict[int, tuple[Int32s, Ids]] = field(default_factory=dict)
+    rows: Int32s
+    ids: Ids
+    revision: int
+    chunk_ids: Ids
+    settled: int
+
+
+class _Embedded(ByCollection[_WithVector]):
+    """The chunks with a vector."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -120,19 +130,27 @@ class Snapshot(Arrays):
     def embedded_rows(self, collection: int) -> Int32s:
         """Returns the rows of a collection's chunks that have a vector, ascending. Each call for this revision returns
         the same array, which is read-only, and `cosines` is faster for it."""
-        known = self.memo.get(_Embedded, _Embedded).by_collection
-        if collection not in known:
-            there = (self.file_collection == collection)[self.chunk_file] & (self.chunk_vector > 0)
-            rows = np.flatnonzero(there).astype(np.int32)
-            ids = self.chunk_ids[rows]
-            rows.flags.writeable = ids.flags.writeable = False
-            known.setdefault(collection, (rows, ids))
-        return known[collection][0]
+        embedded = self.memo.carried(_Embedded, _Embedded)
+        return embedded.get(collection, lambda former: self._embedded(collection, former)).rows
+
+    def _embedded(self, collection: int, former: _WithVector | None) -> _WithVector:
+        """Finds the chunks with a vector, from the first one on that lacked one in a former revision."""
+        rows, ids, start = np.zeros(0, np.int32), np.zeros(0, np.int64), 0
+        if former is not None and former.revision <= self.revision and continues(self.chunk_ids, former.chunk_ids):
+            start = former.settled
+            known = int(former.rows.searchsorted(start))
+            rows, ids = former.rows[:known], former.ids[:known]
+        there = self.chunk_vector[start:] > 0
+        settled = start + (len(there) if there.all() else int(there.argmin()))
+        found = np.flatnonzero((self.file_collection == collection)[self.chunk_file[start:]] & there) + start
+        rows, ids = np.concatenate([rows, found.astype(np.int32)]), np.concatenate([ids, self.chunk_ids[found]])
+        rows.flags.writeable = ids.flags.writeable = False
+        return _WithVector(rows, ids, self.revision, self.chunk_ids, settled)
 
     def _ids_of(self, rows: Int32s) -> Ids:
-        for same, ids in tuple(self.memo.get(_Embedded, _Embedded).by_collection.values()):
-            if same is rows:
-                return ids
+        for known in self.memo.carried(_Embedded, _Embedded).made():
+            if known.rows is rows:
+                return known.ids
         return self.chunk_ids[rows]
 
     def pending_slots(self) -> Ids:
@@ -155,24 +173,23 @@ class Snapshot(Arrays):
         each read from disk, and an error that it raises ends the comparison.
         """
 
-        def compared(cache: VectorCache, rows: Int32s) -> Compared:
-            def load(positions: Ids) -> tuple[Vectors, Flags]:
-                check()
-                return self.vectors(rows[positions])
+        def load(positions: Ids) -> tuple[Vectors, Flags]:
+            check()
+            return self.vectors(rows[positions])
 
-            return cache.compare(self._ids_of(rows), vector, load, rough=rough)
+        passing = self._unfinished(rows)
+        return self.vector_cache.compare(self._ids_of(rows), vector, load, rough=rough, passing=passing)
 
-        # A chunk's vector is final only when its file's path has one too; until then it is not cached.
-        if (self.file_vector > 0).all():
-            return compared(self.vector_cache, rows)
-        whole = self.file_vector[self.chunk_file[rows]] > 0
-        cosines, found = np.zeros(len(rows), np.float32), np.zeros(len(rows), bool)
-        coarse = np.zeros(len(rows), bool)
-        for cache, some in ((self.vector_cache, whole), (VectorCache(0), ~whole)):
-            part = compared(cache, rows[some])
-            cosines[some], found[some] = part.products, part.found
-            coarse[some] = False if part.rough is None else part.rough
-        return Compared(cosines, found, coarse if coarse.any() else None)
+    def _unfinished(self, rows: Int32s) -> Ids:
+        """Returns the positions of those chunks, ascending, whose vectors are not final: their files' paths have no
+        vectors yet."""
+        files = np.flatnonzero(self.file_vector == 0)
+        if not len(files):
+            return files
+        # Most are files that were indexed last, so most chunks need not be looked up.
+        holders = self.chunk_file[rows]
+        behind = np.flatnonzero(holders >= files[0])
+        return np.asarray(behind[self.file_vector[holders[behind]] == 0])
 
     def save_vectors(self, dimension: int, check: Callable[[], None]) -> None:
         """Saves the vectors of a large index in the form in which the next opening reads them. See `VectorCache.save`;

@@ -3,7 +3,7 @@
 They are float32 while all of them fit into 128 MiB. If there are more, they are sealed block by block: converted to
 integers, which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay
 float32. A saved file adds rows to the newest, and sometimes causes a block of them to be sealed; it changes nothing
-else. Full blocks are saved for the next opening, sealed or not.
+else, and no question waits for that. Full blocks are saved for the next opening, sealed or not.
 
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
 cache is full and misses accumulate; then everything is dropped.
@@ -46,6 +46,8 @@ _MOST_EXACT_BYTES = 128 * 1024 * 1024
 _MADE_AT_ONCE = 8
 """After this many new blocks, free memory is returned to the system; otherwise making all blocks would take twice their
 memory."""
+_MOST_WAITING = 2
+"""So many full blocks may wait to be sealed; if there are more, they are sealed at once."""
 _SHARED = 8
 """From this many sealed blocks on, a second thread helps to compare them."""
 _READ = 2048
@@ -53,11 +55,18 @@ _READ = 2048
 _MOST_ROWS_PER_CHUNK = 2
 """Exact blocks with more rows than this for each chunk of the index are not taken over: most are of chunks that no
 longer exist, and every search would compare them."""
+_MOSTLY_HELD = 8
+"""If at most an eighth of some vectors must be read, choosing the others first would take longer than comparing all."""
 _REMEMBERED = 2
 """How many lists of ids have their places remembered: those of code and of documentation."""
+_NONE: Ids = np.zeros(0, np.int64)
 _LARGEST_SPAN = 8_000_000
 """The maximum number of entries in the table from chunk id to row, four bytes each. If ids are further apart than this,
 the cache is emptied."""
+
+
+def _now(work: Callable[[], None]) -> None:
+    work()
 
 
 class SavedBlocks(Protocol):
@@ -111,7 +120,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the vectors of some chunks are in the cache: `rows`, shape [n], -1 for those that it does not hold.
+    """Where the vectors of some chunks are in the cache: `rows`, shape [n], 0 for those that it does not hold.
 
     `usable` flags those that it holds, and `coarse` those of them whose products are rough, or is None if there are
     none. It is true as long as the cache has this `state`.
@@ -122,7 +131,6 @@ class _Places:
     rows: NDArray[np.intp]
     usable: Flags
     coarse: Flags | None
-    complete: bool
 
 
 class VectorCache:
@@ -135,8 +143,12 @@ class VectorCache:
         make_compare: MakeCompare = compare_with_numpy,
         block: int = BLOCK,
         saved: SavedBlocks | None = None,
+        later: Callable[[Callable[[], None]], object] = _now,
     ) -> None:
+        """`later` runs what no question should wait for."""
         self._most_bytes = most_bytes
+        self._later = later
+        self._sealing = False
         self._make_compare = make_compare
         self._block = block
         self._saved = saved
@@ -175,39 +187,43 @@ class VectorCache:
             else:
                 saved.write(number, seal(those, vectors))
 
-    def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False) -> Compared:
-        """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster.
+    def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False, passing: Ids = _NONE) -> Compared:
+        """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster. The
+        vectors at the positions `passing`, which ascend, are not kept.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
         block, and only flagged rows are cached. An error that it raises ends the comparison. Where the vectors of
         read-only `ids` are is remembered for the next call with the same array, which is then faster.
         """
         try:
-            return self._compare(ids, vector, load, rough)
+            return self._compare(ids, vector, load, rough, passing)
         finally:
             if self._made:
                 self._give_back()
 
-    def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool) -> Compared:
+    def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool, passing: Ids) -> Compared:
         if self._read_saved and len(ids) >= self._block:
             self._take_saved(len(ids), len(vector))
         places, held = self._places(ids)
         rows, coarse = places.rows, places.coarse
-        if len(ids) and places.complete and (rough or coarse is None or not coarse.any()):
-            return Compared(_products(held, rows, vector), places.usable, coarse)
-        usable = places.usable.copy() if coarse is None or rough else places.usable & ~coarse
-        if len(ids) and usable.all():
+        usable = places.usable if coarse is None or rough else places.usable & ~coarse
+        missing = np.flatnonzero(~usable)
+        if len(ids) and not len(missing):
             return Compared(_products(held, rows, vector), usable, coarse)
-        products, found = np.zeros(len(ids), np.float32), usable
-        if found.any():
-            products[found] = _products(held, rows[found], vector)
-        missing = np.flatnonzero(~found)
+        found = usable.copy()
+        if _MOSTLY_HELD * len(missing) < len(ids):
+            products = _products(held, rows, vector)
+            products[missing] = 0
+        else:
+            products = np.zeros(len(ids), np.float32)
+            if found.any():
+                products[found] = _products(held, rows[found], vector)
         for start in range(0, len(missing), _READ):
             block = missing[start : start + _READ]
             loaded, there = load(block)
             if there.any():
                 products[block[there]], found[block[there]] = loaded[there] @ vector, True
-                new = there & (rows[block] < 0)
+                new = there & ~places.usable[block] & ~np.isin(block, passing)
                 self._put(ids[block[new]], loaded[new])
         return Compared(products, found, coarse if rough else None)
 
@@ -229,6 +245,7 @@ class VectorCache:
         self._misses = 0
         self._first = 0
         self._table = np.full(0, -1, np.int32)
+        self._overfull = False
         self._sealed: tuple[SealedRows, ...] = ()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
         self._tail_ids: Ids = np.zeros(0, np.int64)
@@ -251,10 +268,10 @@ class VectorCache:
             for known in self._remembered:
                 if known.ids is ids and known.state == state:
                     return known, held
-            rows = self._rows(ids).astype(np.intp)
+            rows = self._rows(ids)
             usable = rows >= 0
             coarse = usable & (rows < held.rough) if held.rough else None
-            places = _Places(ids, state, rows, usable, coarse, bool(usable.all()))
+            places = _Places(ids, state, np.maximum(rows, 0, dtype=np.intp), usable, coarse)
             if not ids.flags.writeable:
                 others = [known for known in self._remembered if known.ids is not ids]
                 self._remembered = (*others[-_REMEMBERED + 1 :], places)
@@ -283,6 +300,9 @@ class VectorCache:
             ids, vectors = ids[:room], vectors[:room]
             if len(ids) and self._enter(ids):
                 self._append(ids, vectors)
+            waits = self._waits()
+        if waits:
+            self._later(self._seal_waiting)
 
     def _take_saved(self, count: int, dimension: int) -> None:
         """Takes over the blocks that an earlier process has saved for so many vectors, once, and only if the cache is
@@ -334,17 +354,19 @@ class VectorCache:
     def _append(self, ids: Ids, vectors: Vectors) -> None:
         in_tail, added = self._used - len(self._sealed) * self._block, len(vectors)
         too_many = bool(self._sealed) or in_tail + added > self._exact_room(vectors.shape[1])
-        if too_many:
-            if not self._sealed and self._saved is not None:
-                self._saved.forget()
+        at_once = too_many and in_tail + added >= _MOST_WAITING * self._block
+        if too_many and not self._sealed and self._saved is not None:
+            self._saved.forget()
+        if at_once:
             in_tail = self._seal(in_tail)
         self._grow(in_tail, in_tail + added, vectors.shape[1])
         self._tail[in_tail : in_tail + added] = vectors
         self._tail_ids = np.concatenate([self._tail_ids[:in_tail], ids])
         self._used += added
-        if too_many:
+        self._overfull = too_many
+        if at_once:
             self._seal(in_tail + added)
-        else:
+        elif not too_many:
             self._save_exact(in_tail + added)
 
     def _save_exact(self, in_tail: int) -> None:
@@ -354,9 +376,45 @@ class VectorCache:
             self._saved.write_exact(self._exact_saved, Exact(self._tail_ids[some], self._tail[some]))
             self._exact_saved += 1
 
+    def _waits(self) -> bool:
+        """Whether a full block of the tail should be sealed."""
+        return self._overfull and self._used - len(self._sealed) * self._block >= self._block
+
+    def _seal_waiting(self) -> None:
+        """Seals the full blocks that wait, unless another thread does. Comparisons go on meanwhile."""
+        with self._lock:
+            if self._sealing:
+                return
+            self._sealing = True
+        try:
+            while self._seal_one():
+                pass
+        finally:
+            self._sealing = False
+        give_memory_back()
+
+    def _seal_one(self) -> bool:
+        """Seals one block that waits; returns False if there is none."""
+        with self._lock:
+            if not self._waits():
+                return False
+            emptied, number = self._emptied, len(self._sealed)
+            ids, vectors = self._tail_ids[: self._block], self._tail[: self._block]
+        block = seal(ids, vectors)
+        rows = SealedRows(block, self._make_compare)
+        with self._lock:
+            if (self._emptied, len(self._sealed)) != (emptied, number):
+                return True  # it has been sealed at once, or forgotten
+            self._sealed = (*self._sealed, rows)
+            in_tail = self._used - number * self._block
+            self._tail, self._tail_ids = self._tail[self._block : in_tail].copy(), self._tail_ids[self._block :]
+        if self._saved is not None:
+            self._saved.write(number, block)
+        return True
+
     def _seal(self, in_tail: int) -> int:
-        """Seals the full blocks of the tail and returns how many rows are left in it. A comparison that runs at this
-        moment keeps using the former arrays."""
+        """Seals the full blocks of the tail at once and returns how many rows are left in it. A comparison that runs at
+        this moment keeps using the former arrays."""
         full = in_tail - in_tail % self._block
         if full:
             for start in range(0, full, self._block):

@@ -112,6 +112,10 @@ class StoreSync:
 
     def keep_up(self) -> None:
         """From now on, opens the store as soon as searches need it, and keeps it up to date with the manifest."""
+        with self._flags:
+            # `wake` is called by threads of low priority, and a thread that they start would have that too, as would
+            # the store's process.
+            self._begin()
         self._may_start = True
         self._start_if_needed()
 
@@ -123,9 +127,7 @@ class StoreSync:
             self._wanted = True
             self._idle.clear()
             self._wake.set()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="sidecar-store", daemon=True)
-                self._thread.start()
+            self._begin()
 
     def wake(self) -> None:
         """Announces new pending slots."""
@@ -214,6 +216,12 @@ class StoreSync:
     def _start_if_needed(self) -> None:
         if not self._wanted and self._is_needed():
             self.start()
+
+    def _begin(self) -> None:
+        """Starts the thread if there is none."""
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._run, name="sidecar-store", daemon=True)
+            self._thread.start()
 
     def _let_go(self) -> None:
         """Makes the thread close the store. Pending slots stay pending."""

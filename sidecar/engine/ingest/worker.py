@@ -31,7 +31,8 @@ def main() -> int:
     try:
         setup: WorkerSetup = read_message(requests)
         if hasattr(os, "nice"):
-            os.nice(setup.niceness)
+            # It may have the priority of the thread that started it already.
+            os.nice(max(0, setup.niceness - os.nice(0)))
         load_parsers()  # loads what every file needs before memory is limited
         worker = Worker(real_parts({}, {}, os.environ), setup.limits)
         write_message(replies, os.getpid())

@@ -18,6 +18,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeAlias, TypeVar, cast
 
+from sidecar.engine.concurrency.right_of_way import NICENESS
 from sidecar.engine.ingest.prepare import (
     Job,
     Judgement,
@@ -51,8 +52,6 @@ _QUICK_FILES, _QUICK_BYTES = 4, 500_000
 """Jobs up to this many files and bytes use the quick lane, beside passes over whole workspaces."""
 _QUICK_PROCESSES = 2
 """Two, so that a file that stalls one process does not delay another file."""
-_NICENESS = 10
-"""Searching, saving and typing take precedence over a pass over a whole workspace."""
 _BULK_REST_S = 10.0
 _MOST_HOPELESS = 256
 
@@ -78,7 +77,7 @@ class WorkerPool:
         self._hopeless: dict[tuple[bytes, str], str] = {}
         self._noting = make_lock(Rank.HOPELESS)
         self._quick = _Lane(self, _QUICK_PROCESSES, 0, None)
-        self._bulk = _Lane(self, bulk, _NICENESS, bulk_rest_s)
+        self._bulk = _Lane(self, bulk, NICENESS, bulk_rest_s)
 
     def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
         """Returns the outcome of each job, in order. A few small files use the quick lane, others the bulk lane."""

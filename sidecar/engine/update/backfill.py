@@ -7,8 +7,6 @@ uses the vectors.
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -55,12 +53,6 @@ class Pace:
             if self._usage.calm(_CALM_S):
                 return
             time.sleep(_LOOK_S)
-
-    def step_back(self) -> None:
-        """Lowers the priority of the calling thread. Only Linux allows that for a single thread; elsewhere this does
-        nothing."""
-        if sys.platform == "linux":
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ class Builder:
         with self._index.writing(cancelled) as generation:
             if generation is None:
                 return Pending()
-            if EVERYTHING in pending.rescan and self._goes_on(generation):
+            if EVERYTHING in pending.rescan and not self._jobs.is_running and self._goes_on(generation):
                 with self._jobs.in_background(cancelled) as stop:
                     if stop is not None:
                         with self._index.announcing("update"):

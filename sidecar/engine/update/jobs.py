@@ -67,6 +67,11 @@ class Jobs:
         return True
 
     @property
+    def is_running(self) -> bool:
+        """Whether a job is running at the moment."""
+        return self._running is not None
+
+    @property
     def cancelled_by(self) -> str | None:
         """The name of the client in which a person has cancelled the running job; None if nobody has."""
         job = self._running

@@ -320,8 +320,11 @@ class LiveUpdate:
         if self._large_and_unwatched:
             return False
         known = self._look(applier, asked)
-        too_long = self._large and EVERYTHING in self._queue.pending().rescan
-        return applier.flush(0 if too_long else self._times.freshness) and known
+        pending = self._queue.pending()
+        # Beside a job on the whole index, which makes a pass of its own, no other is begun.
+        too_long = self._large or (bool(self._activity.kind) and not pending.count())
+        in_vain = too_long and EVERYTHING in pending.rescan
+        return applier.flush(0 if in_vain else self._times.freshness) and known
 
     @property
     def _large_and_unwatched(self) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from sidecar import shown
+from sidecar.engine.concurrency.right_of_way import step_back
 from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.model_selection import ModelChoice
@@ -176,7 +177,7 @@ class ModelUpgrade:
 
     def _run(self, stopped: threading.Event) -> None:
         if not self._pace.hurry.is_set():
-            self._pace.step_back()
+            step_back()
         due = None
         try:
             while (due := self._due()) is not None and not stopped.is_set():

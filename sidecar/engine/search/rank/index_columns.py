@@ -13,6 +13,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.memo import ByCollection
+from sidecar.engine.concurrency.room import continues
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
@@ -69,8 +71,9 @@ class RowTable:
         if self.table is None or not len(ids):
             return self if self.table is not None else None
         longer = copy(self)
-        longer.table = np.full(int(ids[-1]) - self.before + 2, -1, np.int32)
+        longer.table = np.empty(int(ids[-1]) - self.before + 2, np.int32)
         longer.table[: len(self.table)] = self.table
+        longer.table[len(self.table) :] = -1
         _put_in(longer.table, ids - self.before, rows)
         return longer
 
@@ -203,24 +206,14 @@ class IndexColumns:
         return best
 
 
-class _Columns:
-    """The columns that searches have used so far, by collection: of this revision, and of a former one until those of
-    this revision are made."""
-
-    def __init__(self, known: _Columns | None) -> None:
-        self.made: dict[int, IndexColumns] = {}
-        self.former: dict[int, IndexColumns] = {} if known is None else {**known.former, **known.made}
+class _Columns(ByCollection[IndexColumns]):
+    """The columns that searches have used so far."""
 
 
 def columns_of(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
     """Returns the columns of a collection in this snapshot, which are computed at the first search of its revision."""
     columns = snapshot.memo.carried(_Columns, _Columns)
-    found = columns.made.get(collection)
-    if found is not None:
-        return found
-    made = _make(snapshot, collection, columns.former.get(collection))
-    columns.former.pop(collection, None)
-    return columns.made.setdefault(collection, made)
+    return columns.get(collection, lambda former: _make(snapshot, collection, former))
 
 
 @dataclass(frozen=True)
@@ -359,11 +352,6 @@ def _in_a_row(shared: Sequence[Range]) -> bool:
     """Whether these ranges are all of the first rows of the later revision: what it has besides them follows them."""
     ends = [0, *(begin + count for begin, _, count in shared)]
     return all(begin == end for (begin, *_), end in zip(shared, ends, strict=False))
-
-
-def continues(ids: Ids, known: Ids) -> bool:
-    """Whether `ids` begin with the ids of a former revision, because they are a longer part of the same array."""
-    return known.base is not None and ids.base is known.base and len(ids) >= len(known)
 
 
 def _by_file(holders: Rows, bodies: Floats, files: int) -> Floats:
