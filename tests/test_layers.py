@@ -89,7 +89,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("engine.models", ("engine.index.layout", "parts.embed", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     # The packages of the engine, lowest first: each imports what stands above it here, and nothing else.
     ("engine.concurrency", (*VALUES,)),
-    ("engine.search.typos", ("engine.search", "parts.fuzzy", *ENGINE_VALUES)),
+    ("engine.search.typos", ("engine.search", "engine.concurrency", "parts.fuzzy", *ENGINE_VALUES)),
     ("engine.search", ("engine.concurrency", *ENGINE_VALUES)),
     ("engine.ports", (*ENGINE_VALUES,)),
     ("engine.ingest", ("engine.concurrency", "engine.ports", *ENGINE_VALUES)),

@@ -48,7 +48,8 @@ class Mirror:
         removed, written = [], []
         for meta, path in zip(fields[::2], fields[1::2], strict=True):
             _, mode, _, object_id, letter = meta.split()
-            removed.append(path)
+            if letter != "A":
+                removed.append(path)
             if letter != "D":
                 written.append(Entry(path, mode, object_id))
         return removed, written

@@ -61,6 +61,7 @@ def test_a_moved_tree_is_the_tree_of_the_commit(work: Path, tmp_path: Path) -> N
         commit(work, {"b": "a file where a folder was\n", "umlaut ä.py": "six\n"}),
         commit(work, {"b": None}),
         commit(work, {"b/e.py": "a folder where a file was\n"}),
+        commit(work, {"b/e.py": None, "b": "a file in place of a folder with files\n"}),
     ]
     mirror, root = mirror_of(work), tmp_path / "tree"
     for state in [*states, *reversed(states)]:

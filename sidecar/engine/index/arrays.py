@@ -151,7 +151,8 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, d
     }
     for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
         added = ints(new, number).astype(column.dtype)
-        loaded[name] = np.concatenate([getattr(known, name)[alive], added])
+        values = getattr(known, name)
+        loaded[name] = np.concatenate([values if still is None else values[alive], added])
     before = slice(0, len(loaded["file_ids"]) - len(new))
     _refresh(connection, "files", "path_vector", loaded["file_ids"][before], loaded["file_vector"][before])
     return alive, loaded

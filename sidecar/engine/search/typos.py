@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sidecar.engine.concurrency.right_of_way import after_questions
+from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.search.name_table import NameTable, name_table
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.source import SearchedSnapshot
@@ -28,6 +30,7 @@ _MOST = 20
 _MOST_READ = 100
 """More than are returned, because some may have been removed from the index."""
 _FEW = 10_000
+_MANY = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ def _read_names(connection: sqlite3.Connection, known: _Names | None) -> _Names:
 
 def _all_names(connection: sqlite3.Connection, newest: int) -> _Names:
     table = name_table(defined_names(connection))
+    if len(table) > _MANY:
+        after_questions(give_memory_back)  # making the table takes more than twice its memory
     return _Names(table, newest, len(table))
 
 

@@ -248,9 +248,9 @@ class Builder:
 
     def tidy(self, stop: IsCancelled) -> None:
         """Merges the segments that the applied changes have made due, in short steps. Nobody waits for it; questions,
-        further changes and a swap of the generation go first."""
+        further changes and a swap of the generation go first, and a job merges them itself."""
         gives_way = QUESTIONS.giving_way(stop)
-        while not (stop() or gives_way()):
+        while not (self._jobs.is_running or stop() or gives_way()):
             # A swap waits until nobody is writing, so writing must end with each step.
             with suppress(Cancelled), self._index.writing(stop) as generation:
                 if generation is None or not _writer(generation).indexer.merge_step(at_rest=False):
