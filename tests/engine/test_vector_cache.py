@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy, seal
+from sidecar.engine.index.sealed_rows import Digits, Sealed, SealedRows, compare_with_numpy, seal
 from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, VectorCache
 from sidecar.engine.ports import Compare
 from sidecar.engine.search.vector_search import highest_places
@@ -300,6 +301,15 @@ def test_a_block_that_waits_is_sealed_with_what_came_while_it_waited() -> None:
     for work in later.due:
         work()
     assert later.rough(100) == 96
+
+
+def test_sealed_rows_do_not_keep_the_file_in_memory_from_which_they_were_read() -> None:
+    file = np.zeros(1000, np.float32)
+    gone = weakref.ref(file)
+    rows = SealedRows(Sealed(np.arange(10), np.ones((10, DIMENSION), np.int8), file[100:110]), IntegerProducts)
+    del file
+    assert gone() is None
+    assert rows.products(Digits(np.ones(DIMENSION, np.float32))).tolist() == 10 * [0.0]
 
 
 def test_nothing_and_a_single_row_are_compared() -> None:

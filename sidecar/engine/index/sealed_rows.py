@@ -75,7 +75,8 @@ class SealedRows:
     """The rows of a block, ready for comparison."""
 
     def __init__(self, block: Sealed, make: MakeCompare) -> None:
-        self._scales = block.scales
+        # A copy, because the arrays of a saved block are parts of its file, which they would keep in memory.
+        self._scales = block.scales.copy()
         self._compare = make(block.codes)
 
     def products(self, digits: Digits) -> Floats:
