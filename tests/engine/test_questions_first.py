@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -55,6 +56,14 @@ def test_the_stages_of_indexing_have_a_lower_priority_than_the_thread_that_waits
     own = niceness()
     assert list(run_stages([0, 1], [lambda _: niceness()])) == 2 * [max(own, NICENESS)]
     assert niceness() == own
+
+
+def test_indexing_goes_on_where_no_priority_may_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(os, "setpriority", refused, raising=False)
+    assert list(run_stages([0, 1], [lambda item: item + 1])) == [1, 2]
 
 
 def test_background_work_costs_nothing_while_nobody_asks() -> None:

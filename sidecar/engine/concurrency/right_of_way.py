@@ -89,8 +89,8 @@ def step_back() -> None:
     """Lowers the priority of the calling thread for as long as it lives. Only Linux allows that for a single thread;
     elsewhere this does nothing."""
     if sys.platform == "linux":
-        # A process that has less than this priority may not raise that of its thread.
-        with suppress(PermissionError):
+        # A process that has less than this priority may not raise that of its thread, and sandboxes refuse any change.
+        with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
