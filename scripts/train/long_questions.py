@@ -116,13 +116,18 @@ def question_of(message: str, changed: Sequence[tuple[str, str]], author: str) -
 def asked_by(message: str, author: str) -> Question | None:
     """The question in a commit's message alone, without files; None if it is left out. `author` is a name."""
     title, rest = _divided(message)
-    if _ROBOT.search(author) or _ROUTINE_TITLE.match(title.strip()) or is_generated(rest):
+    if is_routine(title, author) or is_generated(rest):
         return None
     body = cleaned(rest)
     if not LEAST_CHARS <= len(body) <= MOST_CHARS or not is_english(body):
         return None
     asked = _NUMBERS_OF_TITLE.sub("", _BEFORE_TITLE.sub("", title, count=1)).strip()
     return Question(title, body, f"{asked}\n\n{body}".strip(), (), ())
+
+
+def is_routine(title: str, author: str) -> bool:
+    """Whether a robot made the commit, or its title is that of a release, a merge, an update or the like."""
+    return bool(_ROBOT.search(author) or _ROUTINE_TITLE.match(title.strip()))
 
 
 def _divided(message: str) -> tuple[str, str]:

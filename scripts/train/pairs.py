@@ -21,7 +21,7 @@ from .prose import query_from_comment
 
 MOST_DOCUMENT = 2200
 _LEAST_DOCUMENT = 40
-_NAMED = frozenset({"class", "type", "function", "method", "constructor", "macro", "module", "namespace"})
+NAMED = frozenset({"class", "type", "function", "method", "constructor", "macro", "module", "namespace"})
 _PROSE = frozenset({"markdown", "restructuredtext", "asciidoc"})
 _DOCSTRING = re.compile(r"[rRuUbBfF]*(?:\"\"\"|'''|\"|')")
 
@@ -56,9 +56,9 @@ def _of_prose(parsed: ParsedFile) -> Iterator[tuple[str, str, str]]:
 
 def _of_code(path: str, text: str, parsed: ParsedFile, chance: random.Random) -> Iterator[tuple[str, str, str]]:
     lines = text.split("\n")
-    places = _Comments(parsed)
+    places = Comments(parsed)
     for definition in parsed.definitions:
-        if definition.kind in _NAMED:
+        if definition.kind in NAMED:
             yield from _of_definition(definition, lines, places, chance)
     for chunk in parsed.chunks:
         yield from _of_chunk(chunk, places, chance)
@@ -74,7 +74,7 @@ def _of_code(path: str, text: str, parsed: ParsedFile, chance: random.Random) ->
 
 
 def _of_definition(
-    definition: Definition, lines: list[str], places: _Comments, chance: random.Random
+    definition: Definition, lines: list[str], places: Comments, chance: random.Random
 ) -> Iterator[tuple[str, str, str]]:
     body = "\n".join(lines[definition.start_line - 1 : definition.end_line])
     comment = places.about(definition)
@@ -87,7 +87,7 @@ def _of_definition(
         yield "doc", query, f"{definition.container.replace('.', ' ')}\n{bare}" if definition.container else bare
 
 
-def _of_chunk(chunk: Chunk, places: _Comments, chance: random.Random) -> Iterator[tuple[str, str, str]]:
+def _of_chunk(chunk: Chunk, places: Comments, chance: random.Random) -> Iterator[tuple[str, str, str]]:
     """At most one pair per chunk: a comment inside it is the query, and the chunk as the product embeds it, without
     that comment, the document."""
     inside = places.within(chunk.start_line, chunk.end_line)
@@ -104,7 +104,7 @@ def _without(text: str, comment: Comment) -> str:
     return "\n".join(line for line in text.split("\n") if line.strip() not in gone)
 
 
-class _Comments:
+class Comments:
     """A file's comments, found by line."""
 
     def __init__(self, parsed: ParsedFile) -> None:

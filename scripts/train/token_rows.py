@@ -25,6 +25,10 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def row(self, number: int) -> NDArray[np.uint16]:
+        """The ids of one row."""
+        return self.ids[self.starts[number] : self.starts[number + 1]]
+
     def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many ids these rows have."""
         return self.starts[rows + 1] - self.starts[rows]
