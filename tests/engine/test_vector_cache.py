@@ -280,6 +280,17 @@ def test_no_question_waits_until_a_block_is_sealed() -> None:
     assert not later.due
 
 
+def test_one_thread_seals_however_many_vectors_are_read_before_it_begins() -> None:
+    later = _SealedLater()
+    for upto in (55, 57, 59, 61, 63):
+        later.rough(upto)
+    assert len(later.due) == 1
+    later.due.pop()()
+    assert later.rough(63) == 32
+    later.rough(95)
+    assert len(later.due) == 1, "of the block that came since"
+
+
 def test_blocks_are_sealed_at_once_if_too_many_wait() -> None:
     later = _SealedLater()
     later.rough(60)

@@ -89,9 +89,9 @@ def step_back() -> None:
     """Lowers the priority of the calling thread for as long as it lives. Only Linux allows that for a single thread;
     elsewhere this does nothing."""
     if sys.platform == "linux":
-        # A process that has less than this priority may not raise that of its thread, and sandboxes refuse any change.
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        with suppress(OSError):  # sandboxes refuse any change
+            os.setpriority(os.PRIO_PROCESS, thread, max(NICENESS, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def after_questions(work: Callable[[], None]) -> None:

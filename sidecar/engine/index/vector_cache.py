@@ -300,8 +300,10 @@ class VectorCache:
             ids, vectors = ids[:room], vectors[:room]
             if len(ids) and self._enter(ids):
                 self._append(ids, vectors)
-            waits = self._waits()
-        if waits:
+            # Reading all vectors passes here hundreds of times, and one thread is enough.
+            begins = self._waits() and not self._sealing
+            self._sealing = self._sealing or begins
+        if begins:
             self._later(self._seal_waiting)
 
     def _take_saved(self, count: int, dimension: int) -> None:
@@ -381,11 +383,7 @@ class VectorCache:
         return self._overfull and self._used - len(self._sealed) * self._block >= self._block
 
     def _seal_waiting(self) -> None:
-        """Seals the full blocks that wait, unless another thread does. Comparisons go on meanwhile."""
-        with self._lock:
-            if self._sealing:
-                return
-            self._sealing = True
+        """Seals the full blocks that wait. Comparisons go on meanwhile."""
         try:
             while self._seal_one():
                 pass
