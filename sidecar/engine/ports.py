@@ -200,13 +200,14 @@ MakeStore: TypeAlias = Callable[[Settings, Path, int, str, str], VectorStore]
 workspace's root."""
 
 
-Int8s = NDArray[np.int8]
-Compare: TypeAlias = Callable[[Int8s], NDArray[np.int32]]
-"""Returns the exact inner products of a few vectors of integers from -63 to 63, shape [n, dimension], with the rows
-that it was made for: shape [n, rows]."""
-MakeCompare: TypeAlias = Callable[[Int8s], Compare]
-"""Prepares rows of integers from -127 to 127, shape [rows, dimension], for comparisons. See
-`parts.vectors.integer_products`."""
+Uint8s = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+Compare: TypeAlias = Callable[[Floats], Floats]
+"""Returns the inner products of a vector, shape [dimension], with the rows that it was made for, shape [rows]. It may
+round each number of the vector to 1/127 of the largest."""
+MakeCompare: TypeAlias = Callable[[Uint8s, Floats, int], Compare]
+"""Prepares packed rows of four-bit integers, with their scales and dimension, for comparisons. See
+`parts.vectors.four_bits`."""
 
 
 class Changes(Protocol):

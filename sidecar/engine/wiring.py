@@ -19,7 +19,17 @@ from sidecar.engine.concurrency.usage import share_memory_pools
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
-from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, SharedVectors, VectorStore, Walker, Watching
+from sidecar.engine.ports import (
+    Compare,
+    EmbeddingCache,
+    Floats,
+    Parts,
+    SharedVectors,
+    Uint8s,
+    VectorStore,
+    Walker,
+    Watching,
+)
 from sidecar.locks import Rank, make_lock
 from sidecar.model.files import Checkout, Decision, FileContent, IndexedBlob, Judged, Rule
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
@@ -256,11 +266,11 @@ def open_shared_vectors(settings: Settings) -> SharedVectors:
     return SealedVectors(place, settings.shared_vectors_key, writes=settings.shared_vectors_write)
 
 
-def make_compare(rows: Int8s) -> Compare:
+def make_compare(packed: Uint8s, scales: Floats, dimension: int) -> Compare:
     """Prepares rows of integers for comparisons with onnxruntime, which is imported at the first call."""
-    from sidecar.parts.vectors.integer_products import IntegerProducts
+    from sidecar.parts.vectors.four_bits import FourBitProducts
 
-    return IntegerProducts(rows)
+    return FourBitProducts(packed, scales, dimension)
 
 
 def make_searcher(ranker: str = "") -> Searcher:

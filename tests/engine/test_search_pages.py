@@ -17,7 +17,7 @@ from sidecar.engine.search.vector_search import EXACT
 from sidecar.errors import Cancelled, InvalidPattern, StoreFailed
 from sidecar.model.answers import Hit, SearchRequest
 from sidecar.model.terms import Collection, Ids, Vectors
-from sidecar.parts.vectors.integer_products import IntegerProducts
+from sidecar.parts.vectors.four_bits import FourBitProducts
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
 from tests.patience import PATIENCE_S
 
@@ -268,7 +268,7 @@ def test_vectors_that_fit_only_as_integers_give_the_same_answers_without_the_sto
     for block in (1024, 500):
         room = 4 * vectors.shape[1] * block + (vectors.shape[1] + 8) * len(vectors)
         assert room < vectors.nbytes / 2
-        cache = VectorCache(room, IntegerProducts, block)
+        cache = VectorCache(room, FourBitProducts, block)
         rough = index.with_cache(cache).with_parts(shipped_model, lambda: pytest.fail("the store is not asked"))
         for mode in 2 * list(expected):
             assert rough.search(query, mode=mode, top_k=30).hits == expected[mode]

@@ -1,12 +1,14 @@
 """Rough cosines decide nothing that exact ones would decide otherwise, as far as their errors go.
 
-`VectorSearch` computes the closest chunks again exactly and leaves out those whose rough cosine is lower by more than
-its margin. The margin has to cover the error of both cosines that are compared: one too high, one too low.
+`VectorSearch` looks a second time at the chunks whose cosines at the first look are not lower than those of the closest
+by more than the first look's margin. It computes the closest of these again exactly, and leaves out those whose cosine
+at the second look is lower by more than another margin. That one has to cover the error of both cosines that are
+compared: one too high, one too low.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,24 +16,36 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy, seal
+from sidecar.engine.index.sealed_rows import SealedRows, seal, second_look
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.engine.search.vector_search import DEPTH, VectorSearch
+from sidecar.parts.vectors.four_bits import FourBitProducts
 
-LARGEST_ERROR = 0.0029
-"""The margin covers two errors of this size: five times the mean error of cosines of the shipped model."""
+MARGIN = 0.04
+LARGEST_ERROR = 0.0034
+"""The margin covers two errors of this size: four times the mean error of cosines of the shipped model."""
 
 
 class RoughSnapshot:
     """A snapshot of vectors too many to be kept as float32: `exact` has their cosines to the question, `errors` what
-    the rough ones differ by. Notes which rows are computed again."""
+    those of the second look differ by, and `first_errors`, at most `MARGIN`, those of the first look. Notes which rows
+    are looked at again and computed again. The rows in `lost` have no vector."""
 
-    def __init__(self, exact: NDArray[np.float32], errors: NDArray[np.float32]) -> None:
+    def __init__(
+        self,
+        exact: NDArray[np.float32],
+        errors: NDArray[np.float32],
+        first_errors: NDArray[np.float32] | None = None,
+        lost: Sequence[int] = (),
+    ) -> None:
         self.chunk_ids = np.arange(len(exact))
+        self.looked_again: list[int] = []
         self.compared_again: list[int] = []
         self._exact = exact
         self._errors = errors
+        self._first_errors = errors if first_errors is None else first_errors
+        self._found = ~np.isin(self.chunk_ids, lost)
 
     def embedded_rows(self, collection: object) -> NDArray[np.int32]:
         return np.arange(len(self._exact), dtype=np.int32)
@@ -44,9 +58,20 @@ class RoughSnapshot:
     ) -> Any:
         if not rough:
             self.compared_again += rows.tolist()
-        products = self._exact[rows] + self._errors[rows] if rough else self._exact[rows]
-        found = np.ones(len(rows), bool)
-        return SimpleNamespace(products=products.astype(np.float32), found=found, rough=found if rough else None)
+
+        def closer(places: NDArray[np.intp]) -> NDArray[np.float32]:
+            self.looked_again += rows[places].tolist()
+            return (self._exact + self._errors)[rows[places]].astype(np.float32)
+
+        found = self._found[rows]
+        products = np.where(found, self._exact[rows] + self._first_errors[rows] if rough else self._exact[rows], 0)
+        return SimpleNamespace(
+            products=products.astype(np.float32),
+            found=found,
+            rough=found.copy() if rough else None,
+            margin=MARGIN,
+            closer=closer,
+        )
 
 
 def closest(snapshot: RoughSnapshot) -> list[int]:
@@ -79,6 +104,37 @@ def test_the_order_of_close_chunks_is_that_of_their_exact_cosines() -> None:
     assert closest(RoughSnapshot(exact, errors)) == np.argsort(-exact, kind="stable")[:DEPTH].tolist()
 
 
+def test_no_error_of_the_first_look_that_its_margin_covers_changes_what_is_found() -> None:
+    rng = np.random.default_rng(12)
+    exact = np.round(rng.uniform(0.1, 0.4, 50_000), 4).astype(np.float32)
+    wanted = np.argsort(-exact, kind="stable")[:DEPTH].tolist()
+    for errors in (
+        rng.uniform(-MARGIN, MARGIN, len(exact)),
+        np.where(np.isin(np.arange(len(exact)), wanted), -MARGIN, 0.0),
+        np.where(np.isin(np.arange(len(exact)), wanted[: DEPTH // 2]), -MARGIN, MARGIN / 2),
+    ):
+        snapshot = RoughSnapshot(exact, np.zeros(len(exact), np.float32), errors.astype(np.float32) * np.float32(0.99))
+        assert closest(snapshot) == wanted
+        assert len(snapshot.looked_again) == len(set(snapshot.looked_again)), "no row is looked at twice"
+
+
+def test_most_chunks_get_one_look_only() -> None:
+    rng = np.random.default_rng(13)
+    exact = rng.normal(0.2, 0.1, 100_000).astype(np.float32)
+    snapshot = RoughSnapshot(exact, np.zeros(len(exact), np.float32))
+    closest(snapshot)
+    assert DEPTH < len(snapshot.looked_again) < 1500
+    assert DEPTH <= len(snapshot.compared_again) < 2 * DEPTH
+
+
+@pytest.mark.parametrize("count", [1, 3, DEPTH - 1, DEPTH, DEPTH + 1])
+def test_of_few_chunks_all_are_found_and_lost_vectors_take_nothing_away(count: int) -> None:
+    exact = np.linspace(0.9, 0.1, count + 2).astype(np.float32)
+    snapshot = RoughSnapshot(exact, np.zeros(count + 2, np.float32), lost=[0, count // 2 + 1])
+    wanted = [row for row in range(count + 2) if row not in (0, count // 2 + 1)][:DEPTH]
+    assert closest(snapshot) == wanted
+
+
 def test_chunks_that_are_surely_too_far_are_not_computed_again() -> None:
     exact = np.linspace(0.8, 0.0, 5000, dtype=np.float32)
     snapshot = RoughSnapshot(exact, np.zeros(5000, np.float32))
@@ -97,7 +153,8 @@ def test_sealed_vectors_err_by_less_than_the_margin_covers(heaviness: float) -> 
         return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
 
     rows = unit(20_000)
-    sealed = SealedRows(seal(np.arange(len(rows)), rows), compare_with_numpy)
+    sealed = SealedRows(seal(np.arange(len(rows)), rows), 256, FourBitProducts)
     for query in unit(5):
-        errors = np.abs(sealed.products(Digits(query)) - rows @ query)
+        second = second_look([sealed], np.zeros(len(rows), np.int64), np.arange(len(rows)), query)
+        errors = np.abs(sealed.first_look(query) + second - rows @ query)
         assert errors.max() < LARGEST_ERROR

@@ -22,7 +22,7 @@ from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.array_file import ArrayFile, read_arrays, write_arrays
 from sidecar.engine.index.sealed_rows import Exact, Sealed
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class BlockFiles:
@@ -50,7 +50,7 @@ class BlockFiles:
     def read(self) -> Iterator[Sealed]:
         """Yields the sealed blocks in order, up to the first that is missing or cannot be trusted."""
         for arrays in self._read("{}"):
-            yield Sealed(arrays["ids"], arrays["columns"].T, arrays["scales"])
+            yield Sealed(arrays["ids"], arrays["upper"], arrays["lower"], arrays["scales"])
 
     def read_exact(self) -> Iterator[Exact]:
         """Yields the exact blocks in order, up to the first that is missing or cannot be trusted."""
@@ -58,9 +58,9 @@ class BlockFiles:
             yield Exact(arrays["ids"], arrays["vectors"])
 
     def write(self, number: int, block: Sealed) -> None:
-        """Saves a sealed block in columns, the form in which it is compared. If that fails, the block is made again at
-        the next opening."""
-        self._write(str(number), {"ids": block.ids, "columns": block.codes.T, "scales": block.scales})
+        """Saves a sealed block. If that fails, it is made again at the next opening."""
+        halves: dict[str, NDArray[Any]] = {"upper": block.upper, "lower": block.lower}
+        self._write(str(number), {"ids": block.ids, **halves, "scales": block.scales})
 
     def write_exact(self, number: int, block: Exact) -> None:
         """Saves an exact block. If that fails, its vectors are read one by one at the next opening."""

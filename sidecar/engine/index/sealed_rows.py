@@ -1,56 +1,45 @@
 """Vectors as small integers: a block of rows that no longer changes, one byte for each number.
 
-A number is `code * scale`, with a scale for each row. The query is split into two digits of seven bits, which makes it
-more exact than the rows are. Products of integers are exact: every processor and every library gets the same result.
+A number is about `code * scale`, with a scale for each row. A code is cut into halves of four bits. The first look at a
+row compares with the upper half; the second look, at the few rows that may be close, adds the lower half.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.ports import Compare, Int8s, MakeCompare
+from sidecar.engine.ports import Compare, Floats, MakeCompare, Uint8s
 from sidecar.model.terms import Ids, Vectors
 
-Floats = NDArray[np.float32]
-
-_HIGHEST = 127
+_HIGHEST, _LOWEST = 127, -120
+"""Of a code. So its upper half, the code divided by 16 and rounded to the nearest, is from -7 to 8."""
+_STEP = 16
+"""What 1 in the upper half of a code stands for."""
+_ZERO = 8
+"""What zero is in either half."""
 _NOTHING = 1e-30
 """Rows without a larger number count as zero: float32 cannot divide them."""
 _AT_ONCE = 1024
-_DIGITS = 2
-_DIGIT = 63
-_DIGIT_STEPS = 126
 _BESIDE = 8
-"""Bytes for each row in addition to its codes: its scale, and the sum of its codes, which is packed with them."""
-
-
-class Digits:
-    """A query vector of shape [dimension] as `codes`, int8 of shape [2, dimension], each from -63 to 63; `scales` has
-    the value of one step of each digit."""
-
-    def __init__(self, vector: Floats) -> None:
-        left, scale = vector.astype(np.float64), float(np.abs(vector).max(initial=0)) / _DIGIT
-        codes, scales = [], []
-        for _ in range(_DIGITS):
-            digit = np.rint(left / scale) if scale else np.zeros_like(left)
-            left = left - digit * scale
-            codes.append(digit.astype(np.int8))
-            scales.append(scale)
-            scale /= _DIGIT_STEPS
-        self.codes: Int8s = np.stack(codes)
-        self.scales = np.array(scales, np.float32)
+"""Bytes for each row in addition to its codes: its scale, twice."""
+_DEVIATIONS, _PERCENTILE = 4, 90
+"""The first look errs by more than so many standard deviations of the rows with the largest errors once in ten thousand
+rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A block of rows as integers: `ids` of chunks, shape [rows], `codes` from -127 to 127, shape [rows, dimension],
-    and `scales`, shape [rows]."""
+    """A block of rows as integers: `ids` of chunks, shape [rows]; `upper` and `lower`, the halves of codes, uint8 of
+    shape [rows, half of the dimension, rounded up], with two numbers in a byte, the first in its lower four bits; and
+    `scales`, shape [rows]. Upper halves are negative: 8 less the number of whole steps in the code."""
 
     ids: Ids
-    codes: Int8s
+    upper: Uint8s
+    lower: Uint8s
     scales: Floats
 
 
@@ -64,54 +53,81 @@ class Exact:
 
 def seal(ids: Ids, vectors: Vectors) -> Sealed:
     """Converts rows of float32, shape [rows, dimension], to integers."""
-    codes, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
-    for start in range(0, len(vectors), _AT_ONCE):
+    count, width = len(vectors), packed_width(vectors.shape[1])
+    upper, lower = np.empty((count, width), np.uint8), np.empty((count, width), np.uint8)
+    scales = np.empty(count, np.float32)
+    for start in range(0, count, _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
-        codes[some], scales[some] = _codes_of(vectors[some])
-    return Sealed(ids, codes, scales)
+        codes, scales[some] = _codes_of(vectors[some])
+        whole, rest = np.divmod(codes + _ZERO, _STEP)
+        upper[some], lower[some] = _packed(_ZERO - whole), _packed(rest)
+    return Sealed(ids, upper, lower, scales)
 
 
 class SealedRows:
-    """The rows of a block, ready for comparison."""
+    """The rows of a block, ready for comparison with vectors of this dimension."""
 
-    def __init__(self, block: Sealed, make: MakeCompare) -> None:
-        # A copy, because the arrays of a saved block are parts of its file, which they would keep in memory.
-        self._scales = block.scales.copy()
-        self._compare = make(block.codes)
+    def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
+        # Copies, because the arrays of a saved block are parts of its file, which they would keep in memory.
+        self.scales = block.scales.copy()
+        self.lower = block.lower.copy()
+        self._compare = make(block.upper, block.scales * np.float32(-_STEP), dimension)
+        self.margin = _DEVIATIONS * _STEP / 12**0.5 * float(np.percentile(block.scales, _PERCENTILE))
+        """What the first look errs by at most, but for one row in ten thousand, for a unit vector."""
 
-    def products(self, digits: Digits) -> Floats:
-        """Returns the products of a query with all rows, shape [rows]; for unit vectors they are exact to two
-        decimals."""
-        found = np.empty(len(self._scales), np.float32)
-        self.products_into(found, digits)
-        return found
+    def first_look(self, vector: Floats) -> Floats:
+        """Returns roughly the products of a vector with all rows, shape [rows]."""
+        return self._compare(vector)
 
-    def products_into(self, found: Floats, digits: Digits) -> None:
-        """Like `products`, into an array."""
-        by_digit = self._compare(digits.codes).astype(np.float32)
-        # Without BLAS, which would wake its other threads for each of these small products.
-        by_digit *= digits.scales[:, None]
-        np.add(by_digit[0], by_digit[1], out=found)
-        found *= self._scales
+
+def second_look(blocks: Sequence[SealedRows], numbers: Ids, within: Ids, vector: Floats) -> Floats:
+    """Returns what must be added to the first look's products of some rows, shape [n]; for unit vectors the sum is
+    exact to two decimals. The rows are those at `within` in the blocks with these `numbers`, which ascend."""
+    lower = np.empty((len(numbers), packed_width(len(vector))), np.uint8)
+    scales = np.empty(len(numbers), np.float32)
+    present, firsts = np.unique(numbers, return_index=True)
+    for number, first, end in zip(present.tolist(), firsts, [*firsts[1:], len(numbers)], strict=True):
+        rows, block = slice(first, end), blocks[number]
+        block.lower.take(within[rows], axis=0, out=lower[rows])
+        scales[rows] = block.scales[within[rows]]
+    even, odd = vector[0::2], vector[1::2]
+    added = (lower & (_STEP - 1)).astype(np.float32) @ even
+    added += (lower[:, : len(odd)] >> 4).astype(np.float32) @ odd
+    return np.asarray((added - np.float32(_ZERO) * vector.sum()) * scales, np.float32)
+
+
+def packed_width(dimension: int) -> int:
+    """Returns how many bytes half of a row's bits take."""
+    return (dimension + 1) // 2
 
 
 def bytes_of_sealed(count: int, dimension: int) -> int:
     """Returns the bytes of memory that `count` sealed rows take."""
-    return count * (dimension + _BESIDE)
+    return count * (2 * packed_width(dimension) + _BESIDE)
 
 
-def compare_with_numpy(rows: Int8s) -> Compare:
-    """Compares without any other library: slower, with the same results, because float32 holds these sums exactly."""
+def compare_with_numpy(packed: Uint8s, scales: Floats, dimension: int) -> Compare:
+    """Compares without any other library: slower, and more exact, because the vector is not rounded."""
 
-    def compare(digits: Int8s) -> NDArray[np.int32]:
-        return (digits.astype(np.float32) @ rows.T.astype(np.float32)).astype(np.int32)
+    def compare(vector: Floats) -> Floats:
+        numbers = np.empty((len(packed), 2 * packed.shape[1]), np.float32)
+        numbers[:, 0::2], numbers[:, 1::2] = packed & (_STEP - 1), packed >> 4
+        return np.asarray((numbers[:, :dimension] - _ZERO) @ vector * scales, np.float32)
 
     return compare
 
 
-def _codes_of(vectors: Vectors) -> tuple[Int8s, Floats]:
-    """Returns the codes of some rows, from -127 to 127, and their scales."""
-    peak = np.abs(vectors).max(axis=1, initial=0)
-    scales = np.asarray(np.where(peak > _NOTHING, peak / _HIGHEST, 0), np.float32)
+def _codes_of(vectors: Vectors) -> tuple[NDArray[np.int16], Floats]:
+    """Returns the codes of some rows and their scales."""
+    peak = np.maximum(vectors.max(axis=1, initial=0) / _HIGHEST, vectors.min(axis=1, initial=0) / _LOWEST)
+    scales = np.asarray(np.where(peak > _NOTHING / _HIGHEST, peak, 0), np.float32)
     steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
-    return np.rint(steps).astype(np.int8), scales
+    return np.clip(np.rint(steps), _LOWEST, _HIGHEST).astype(np.int16), scales
+
+
+def _packed(numbers: NDArray[np.int16]) -> Uint8s:
+    """Returns two numbers below 16 in each byte."""
+    small = numbers.astype(np.uint8)
+    packed = small[:, 0::2].copy()
+    packed[:, : numbers.shape[1] // 2] |= small[:, 1::2] << 4
+    return packed

@@ -169,7 +169,7 @@ class Snapshot(Arrays):
         """Returns the cosines between a unit vector and the vectors of these chunk rows, shape [n], and which rows have
         a vector.
 
-        Rows without a vector get 0. If `rough`, two decimals suffice where that is faster. `check` is called before
+        Rows without a vector get 0. If `rough`, a first look suffices where that is faster. `check` is called before
         each read from disk, and an error that it raises ends the comparison.
         """
 

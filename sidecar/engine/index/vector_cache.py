@@ -1,9 +1,9 @@
 """The chunk vectors that searches have needed so far, in memory, so that none is read from disk twice.
 
 They are float32 while all of them fit into 128 MiB. If there are more, they are sealed block by block: converted to
-integers, which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay
-float32. A saved file adds rows to the newest, and sometimes causes a block of them to be sealed; it changes nothing
-else, and no question waits for that. Full blocks are saved for the next opening, sealed or not.
+integers, which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014 and 0036); the
+newest stay float32. A saved file adds rows to the newest, and sometimes causes a block of them to be sealed; it changes
+nothing else, and no question waits for that. Full blocks are saved for the next opening, sealed or not.
 
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
 cache is full and misses accumulate; then everything is dropped.
@@ -11,8 +11,9 @@ cache is full and misses accumulate; then everything is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -21,19 +22,19 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.sealed_rows import (
-    Digits,
     Exact,
     Sealed,
     SealedRows,
     bytes_of_sealed,
     compare_with_numpy,
+    packed_width,
     seal,
+    second_look,
 )
-from sidecar.engine.ports import MakeCompare
+from sidecar.engine.ports import Floats, MakeCompare
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 
-Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
@@ -57,6 +58,8 @@ _MOST_ROWS_PER_CHUNK = 2
 longer exist, and every search would compare them."""
 _MOSTLY_HELD = 8
 """If at most an eighth of some vectors must be read, choosing the others first would take longer than comparing all."""
+_MOST_RUNS = 1000
+"""Copying so many ranges takes less time than looking up rows one by one."""
 _REMEMBERED = 2
 """How many lists of ids have their places remembered: those of code and of documentation."""
 _NONE: Ids = np.zeros(0, np.int64)
@@ -95,12 +98,25 @@ class SavedBlocks(Protocol):
 class Compared:
     """Dot products of chunks with a vector, shape [n]. `found` flags the chunks that have a vector; the others get 0.
 
-    `rough` flags the products that are exact to two decimals only; None if all are exact.
+    `rough` flags the products that come from a first look only; None if all are exact. For a unit vector, one in ten
+    thousand of them is wrong by more than `margin`.
     """
 
     products: Floats
     found: Flags
     rough: Flags | None = None
+    margin: float = 0.0
+    _look_again: Callable[[Ids], Floats] | None = None
+
+    def closer(self, places: Ids) -> Floats:
+        """Returns the products of the chunks at these places, those from a first look after a second one: exact to two
+        decimals."""
+        found = self.products[places]
+        if self.rough is not None and self._look_again is not None:
+            here = np.flatnonzero(self.rough[places])
+            if len(here):
+                found[here] += self._look_again(places[here])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,8 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the vectors of some chunks are in the cache: `rows`, shape [n], 0 for those that it does not hold.
+    """Where the vectors of some chunks are in the cache: `rows`, shape [n], 0 for those that it does not hold. `runs`
+    are the same as ranges, or None if there would be many.
 
     `usable` flags those that it holds, and `coarse` those of them whose products are rough, or is None if there are
     none. It is true as long as the cache has this `state`.
@@ -129,6 +146,7 @@ class _Places:
     ids: Ids
     state: tuple[int, int, int]
     rows: NDArray[np.intp]
+    runs: Sequence[slice] | None
     usable: Flags
     coarse: Flags | None
 
@@ -188,7 +206,7 @@ class VectorCache:
                 saved.write(number, seal(those, vectors))
 
     def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False, passing: Ids = _NONE) -> Compared:
-        """Compares these chunks' vectors with `vector`. If `rough`, two decimals suffice where that is faster. The
+        """Compares these chunks' vectors with `vector`. If `rough`, a first look suffices where that is faster. The
         vectors at the positions `passing`, which ascend, are not kept.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
@@ -209,10 +227,10 @@ class VectorCache:
         usable = places.usable if coarse is None or rough else places.usable & ~coarse
         missing = np.flatnonzero(~usable)
         if len(ids) and not len(missing):
-            return Compared(_products(held, rows, vector), usable, coarse)
+            return _compared(_products(held, rows, vector, places.runs), usable, coarse, held, rows, vector)
         found = usable.copy()
         if _MOSTLY_HELD * len(missing) < len(ids):
-            products = _products(held, rows, vector)
+            products = _products(held, rows, vector, places.runs)
             products[missing] = 0
         else:
             products = np.zeros(len(ids), np.float32)
@@ -225,7 +243,7 @@ class VectorCache:
                 products[block[there]], found[block[there]] = loaded[there] @ vector, True
                 new = there & ~places.usable[block] & ~np.isin(block, passing)
                 self._put(ids[block[new]], loaded[new])
-        return Compared(products, found, coarse if rough else None)
+        return _compared(products, found, coarse if rough else None, held, rows, vector)
 
     def _capacity(self, dimension: int) -> int:
         """Returns how many vectors fit, sealed if necessary."""
@@ -251,7 +269,7 @@ class VectorCache:
         self._tail_ids: Ids = np.zeros(0, np.int64)
 
     def _add_block(self, block: Sealed) -> None:
-        self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+        self._sealed = (*self._sealed, SealedRows(block, self._tail.shape[1], self._make_compare))
         self._made += 1
         if self._made >= _MADE_AT_ONCE:
             self._give_back()
@@ -271,7 +289,8 @@ class VectorCache:
             rows = self._rows(ids)
             usable = rows >= 0
             coarse = usable & (rows < held.rough) if held.rough else None
-            places = _Places(ids, state, np.maximum(rows, 0, dtype=np.intp), usable, coarse)
+            there = np.maximum(rows, 0, dtype=np.intp)
+            places = _Places(ids, state, there, _as_runs(there), usable, coarse)
             if not ids.flags.writeable:
                 others = [known for known in self._remembered if known.ids is not ids]
                 self._remembered = (*others[-_REMEMBERED + 1 :], places)
@@ -345,7 +364,7 @@ class VectorCache:
     def _place(self, block: Sealed, dimension: int) -> bool:
         """Adds a sealed block; returns False if it has another shape, or does not fit."""
         rows = self._block
-        if block.codes.shape != (rows, dimension) or self._used + rows > self._capacity(dimension):
+        if block.upper.shape != (rows, packed_width(dimension)) or self._used + rows > self._capacity(dimension):
             return False
         if not self._enter(block.ids):
             return False
@@ -399,7 +418,7 @@ class VectorCache:
             emptied, number = self._emptied, len(self._sealed)
             ids, vectors = self._tail_ids[: self._block], self._tail[: self._block]
         block = seal(ids, vectors)
-        rows = SealedRows(block, self._make_compare)
+        rows = SealedRows(block, vectors.shape[1], self._make_compare)
         with self._lock:
             if (self._emptied, len(self._sealed)) != (emptied, number):
                 return True  # it has been sealed at once, or forgotten
@@ -459,34 +478,60 @@ class VectorCache:
         self._tail = tail
 
 
-def _products(held: _Rows, rows: NDArray[np.intp], vector: Floats) -> Floats:
+def _compared(
+    products: Floats, found: Flags, rough: Flags | None, held: _Rows, rows: NDArray[np.intp], vector: Floats
+) -> Compared:
+    if rough is None:
+        return Compared(products, found)
+
+    def look_again(places: Ids) -> Floats:
+        """Returns what a second look adds to the rough products at these places."""
+        numbers, within = np.divmod(rows[places], held.block)
+        order = np.argsort(numbers, kind="stable")
+        added = np.empty(len(places), np.float32)
+        added[order] = second_look(held.sealed, numbers[order], within[order], vector)
+        return added
+
+    largest = max(block.margin for block in held.sealed)
+    return Compared(products, found, rough, largest, look_again)
+
+
+def _as_runs(rows: NDArray[np.intp]) -> Sequence[slice] | None:
+    """Returns ranges that have these rows in their order; None if there would be many."""
+    ends = np.flatnonzero(np.diff(rows) != 1) + 1
+    if not len(rows) or len(ends) > _MOST_RUNS:
+        return None
+    return [slice(int(rows[a]), int(rows[b - 1]) + 1) for a, b in pairwise([0, *ends.tolist(), len(rows)])]
+
+
+def _products(held: _Rows, rows: NDArray[np.intp], vector: Floats, runs: Sequence[slice] | None = None) -> Floats:
+    """Returns the first look's products of these rows, which are also given as `runs` if that is known."""
     if not held.sealed:
         return _of_matrix(held.tail, rows, vector)
-    digits = Digits(vector)
     if 4 * len(rows) > held.rough:
         everything = np.empty(held.rough + len(held.tail), np.float32)
-        _fill(everything, held, digits)
+        _fill(everything, held, vector)
         np.matmul(vector, held.tail.T, out=everything[held.rough :])
-        return everything.take(rows)
+        return everything.take(rows) if runs is None else np.concatenate([everything[run] for run in runs])
     products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
     for number in np.unique(blocks).tolist():
         here = np.flatnonzero(blocks == number)
         within = rows[here] - number * held.block
         if number < len(held.sealed):
-            products[here] = held.sealed[number].products(digits)[within]
+            products[here] = held.sealed[number].first_look(vector)[within]
         else:
             products[here] = _of_matrix(held.tail, within, vector)
     return products
 
 
-def _fill(products: Floats, held: _Rows, digits: Digits) -> None:
-    """Writes the products of all sealed rows. Two threads take one block after the other if there are many: comparing
-    a block releases the interpreter."""
+def _fill(products: Floats, held: _Rows, vector: Floats) -> None:
+    """Writes the first look's products of all sealed rows. Two threads take one block after the other if there are
+    many: comparing a block releases the interpreter."""
     left = iter(range(len(held.sealed)))
 
     def fill() -> None:
         for number in left:
-            held.sealed[number].products_into(products[number * held.block : (number + 1) * held.block], digits)
+            products[number * held.block : (number + 1) * held.block] = held.sealed[number].first_look(vector)
 
     other = beside(fill) if len(held.sealed) >= _SHARED else None
     fill()

@@ -63,7 +63,15 @@ class Comparison(Protocol):
 
     @property
     def rough(self) -> Flags | None:
-        """Which cosines have only two decimals; None if none has."""
+        """Which cosines come from a first look only; None if none does."""
+
+    @property
+    def margin(self) -> float:
+        """One in ten thousand of the rough cosines is wrong by more than this."""
+
+    def closer(self, places: Ids) -> Floats:
+        """Returns the cosines of the chunks at these places, the rough ones after a second look: exact to two
+        decimals."""
 
 
 class SearchedSnapshot(Protocol):
@@ -119,7 +127,7 @@ class SearchedSnapshot(Protocol):
     def cosines(
         self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
     ) -> Comparison:
-        """Compares these chunk rows with a unit vector. If `rough`, two decimals are enough where that takes less time.
+        """Compares these chunk rows with a unit vector. If `rough`, a first look is enough where that takes less time.
         `check` is called before each read from disk; an exception that it raises ends the comparison."""
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.search.rank.chunk_scores import Similarities
 from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
+from sidecar.engine.search.rank.strongest import reached_by
 from sidecar.engine.search.source import Comparison, Flags, NearestChunks, Rows, SearchedSnapshot
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model.terms import Collection, Ids, IsCancelled
@@ -33,11 +34,10 @@ EXACT = 4000
 """Up to this many chunks are compared exactly even if the vectors do not fit into memory, because that is faster than
 asking the store."""
 _COMPARED_AGAIN = 2 * DEPTH
-"""The number of chunks whose rough cosines are computed again exactly. The error of a rough cosine is 0.0006 on
+"""The number of chunks whose rough cosines are computed again exactly. The error of a rough cosine is 0.0008 on
 average, and the 400th cosine is usually lower than the 200th by more than that."""
-_SURELY = np.float32(0.006)
-"""Of two rough cosines that differ by more than this, the higher one is higher exactly: ten times their error."""
-_GROUPS, _LARGEST_GROUP = 8, 64
+_SURELY = np.float32(0.007)
+"""Of two rough cosines that differ by more than this, the higher one is higher exactly: eight times their error."""
 _ROUNDED = np.float32(0.0002)
 """Cosines are rounded to four decimals; cosines that differ by more than this differ when rounded."""
 _STALE = 1000
@@ -59,15 +59,39 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Rough:
-    """Cosines with two decimals, parallel to `rows`, which ascend. Of a million, few are ever looked at."""
+    """Cosines of `rows`, which ascend: exact to two decimals where `looked_again`, from a first look elsewhere. Of a
+    million, few are ever asked for, and those get a second look: `closer` returns the cosines after it."""
 
     rows: Rows
     cosines: Floats
+    looked_again: Flags
+    closer: Callable[[Places], Floats]
+
+    def at(self, places: Places) -> Floats:
+        """Returns the cosines at these places, exact to two decimals."""
+        new = places[~self.looked_again[places]]
+        if len(new):
+            self.cosines[new] = self.closer(new)
+            self.looked_again[new] = True
+        return self.cosines[places]
 
     def of(self, rows: Rows) -> Floats:
-        """Returns the cosines of these rows, NaN where unknown."""
-        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
-        return np.where(self.rows[at] == rows, self.cosines[at], np.float32(np.nan))
+        """Returns the cosines of these rows, exact to two decimals, NaN where unknown."""
+        places = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        there = self.rows[places] == rows
+        found = np.full(len(rows), np.nan, np.float32)
+        found[there] = self.at(places[there])
+        return found
+
+    def likely(self, limit: int, margin: float) -> Places:
+        """Returns the places, ascending, of all that may be among the `limit` highest, if the first look errs by at
+        most `margin`; all of these get a second look."""
+        highest = self.at(highest_places(self.cosines, limit))
+        if len(highest) < limit:
+            return np.arange(len(self.rows))
+        # Of these, so many are at least as high, so the highest of all are too.
+        least = np.partition(highest, len(highest) - limit)[len(highest) - limit]
+        return np.flatnonzero(self.cosines >= least - np.float32(margin))
 
 
 class _SlotTable(RowTable):
@@ -172,23 +196,26 @@ class VectorSearch:
         self._cosines[rows] = compared.products[compared.found]
 
     def _screen(self, rows: Rows) -> Rows:
-        """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else all roughly,
-        and the `_COMPARED_AGAIN` closest exactly, which include all that count as close. Returns the rows that may
-        count as close, ascending."""
+        """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else it has a
+        first look at all, a second one at those that may be close, and computes the `_COMPARED_AGAIN` closest exactly,
+        which include all that count as close. Returns the rows that may count as close, ascending."""
         compared = self._compare_all(rows)
-        cosines, rough = compared.products, compared.rough
+        cosines, rough, closer = compared.products, compared.rough, compared.closer
         if not compared.found.all():
-            found = compared.found
+            found = np.flatnonzero(compared.found)
             rows, cosines, rough = rows[found], cosines[found], None if rough is None else rough[found]
-        likely = rows[highest_places(cosines, DEPTH if rough is None else _COMPARED_AGAIN)]
+
+            def closer(places: Places) -> Floats:
+                return compared.closer(found[places])
+
         if rough is None or not len(rows):
             self._cosines[rows] = cosines
             self.knows_all = True
-            return likely
+            return rows[highest_places(cosines, DEPTH)]
         exact = np.flatnonzero(~rough)
         self._cosines[rows[exact]] = cosines[exact]
-        self._rough = _Rough(rows, cosines)
-        closest = self._highest(likely, _COMPARED_AGAIN)
+        self._rough = _Rough(rows, cosines, ~rough, closer)
+        closest = self._highest(rows[self._rough.likely(DEPTH, compared.margin)], _COMPARED_AGAIN)
         known = self._known(closest)
         closest = closest[known >= known[min(DEPTH, len(known)) - 1] - _SURELY]
         self.score(closest)
@@ -268,13 +295,9 @@ class VectorSearch:
 def highest_places(cosines: Floats, limit: int) -> Places:
     """Returns the places, ascending, of the `limit` highest cosines, of others that are equal to these when rounded,
     and maybe of some lower ones."""
-    groups = min(_LARGEST_GROUP, len(cosines) // (_GROUPS * limit))
-    # So many groups have a cosine that is at least the least of these, so the highest cosines are too.
-    best = cosines[: len(cosines) // groups * groups].reshape(groups, -1).max(axis=0) if groups > 1 else cosines
-    if len(best) <= limit:
+    if len(cosines) <= limit:
         return np.arange(len(cosines))
-    least = np.partition(best, len(best) - limit)[len(best) - limit]
-    return np.flatnonzero(cosines >= least - _ROUNDED)
+    return np.flatnonzero(cosines >= reached_by(cosines, limit) - _ROUNDED)
 
 
 def _steady(cosines: Floats) -> Floats:

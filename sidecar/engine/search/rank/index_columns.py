@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -151,10 +150,6 @@ class ChunkNorms:
         """Returns how many terms these chunk rows have."""
         return _sum(self._lengths[rows])
 
-    def least(self, starts: NDArray[np.int64]) -> Floats:
-        """Returns the smallest norm in each run of rows, given the first row of each. A norm grows with the length."""
-        return length_norms(np.minimum.reduceat(self._lengths, starts), self._average, CHUNK_CURVE)
-
 
 @dataclass(frozen=True)
 class IndexColumns:
@@ -189,14 +184,6 @@ class IndexColumns:
     chunk_ids: Ids
     file_ids: Ids
     terms: float
-
-    @cached_property
-    def least_norms(self) -> Floats:
-        """The smallest norm of each file's chunks, shape [files]; 0 for files without chunks."""
-        least = np.zeros(len(self.group_of), np.float32)
-        if len(self.group_start):
-            least[self.group_file] = self.chunk_norms.least(self.group_start)
-        return least
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
         """Returns the highest chunk score of each file row, shape [files]; 0 for files without chunks."""

@@ -2,8 +2,8 @@
 that contain a word of the query never need a score.
 
 BM25F is summed for the files that contain a term. Chunks are scored only in files whose best chunk can still be among
-the best. An upper bound for it, from the counts of each term in the whole file, decides in which order files are
-examined, and when no further file can win. This is the idea of MaxScore (Turtle and Flood, "Query Evaluation:
+the best. An upper bound for it, the sum of what each term adds to the chunk that has most of it, decides in which order
+files are examined, and when no further file can win. This is the idea of MaxScore (Turtle and Flood, "Query Evaluation:
 Strategies and Optimizations", 1995) with files in place of terms.
 
 The arithmetic and the order of additions are those of `lexical_scores.py`, and so are the results.
@@ -18,7 +18,7 @@ import numpy as np
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, IndexColumns
 from sidecar.engine.search.rank.lexical_scores import DAMPING
-from sidecar.engine.search.rank.strongest import strongest
+from sidecar.engine.search.rank.strongest import reached_by, strongest
 from sidecar.engine.search.rank.term_postings import scored_terms
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, WordScores, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
@@ -28,7 +28,7 @@ from sidecar.parts.lexical.telling import most_telling
 
 _AT_ONCE = 4
 """The first lot of files to examine has this many times the wanted number, the likeliest first. Each further lot is
-twice as large."""
+twice as large as all before it."""
 _SLACK = np.float32(1 + 1e-4)
 """The factor for bounds. These are summed in another order than scores, so a rounding error could make them too low."""
 
@@ -177,20 +177,20 @@ def best_files(bounds: Floats, score: Callable[[Rows], Floats], limit: int) -> F
     `bounds` has an upper bound for the score of each file. `score` computes the scores of some file rows.
     """
     best = np.zeros(len(bounds), np.float32)
-    left = np.flatnonzero(bounds > 0).astype(np.int32)
-    lot, least = _AT_ONCE * limit, np.float32(0)
-    while len(left):
-        if len(left) > lot:
-            order = np.argpartition(-bounds[left], lot)
-            some, left = left[order[:lot]], left[order[lot:]]
-        else:
-            some, left = left, left[:0]
-        best[some] = score(some)
-        reached = best[best > 0]
+    wanted, least, left = _AT_ONCE * limit, np.float32(0), np.float32(np.inf)
+    reached, lowest = best[:0], bounds.min(initial=np.inf)
+    while len(bounds) and left > 0 and left >= max(least, lowest):
+        # Files with a bound above `left` have been examined. Of equal bounds there may be very many, so those that end
+        # a lot come with the next one, if they still can win.
+        low = max(least, reached_by(bounds, wanted))
+        some = np.flatnonzero((bounds > low) & (bounds <= left) if low < left else bounds == left).astype(np.int32)
+        left = low if low < left else np.nextafter(left, np.float32(0))
+        if len(some):
+            best[some] = scores = score(some)
+            reached = np.concatenate([reached, scores[scores > 0]])
         if len(reached) >= limit:
             least = np.partition(reached, len(reached) - limit)[len(reached) - limit]
-        left = left[bounds[left] >= least]
-        lot *= 2
+        wanted *= 3
     return best
 
 

@@ -27,8 +27,6 @@ from sidecar.parts.lexical.postings import PostingsByTerm, read_postings
 
 MOST_KEPT = 64 * 1024 * 1024
 """The maximum number of bytes of postings that are kept."""
-_MOST = 255
-"""The maximum count that is stored."""
 
 _Living: TypeAlias = tuple[Rows, Ids | Rows, Tfs]
 """Postings whose file is alive and in the collection: its row, and for the others see `TermRuns`."""
@@ -39,8 +37,8 @@ class ScoredTerm:
     """The occurrences of a term in `bodies` and `names` of chunks and in `fields` of files, and what they add to scores
     before the term's weight is applied.
 
-    - `strengths`: BM25 of all bodies of a file; `best`: an upper bound for BM25 of its best chunk; both parallel to
-      `bodies.files`.
+    - `strengths`: BM25 of all bodies of a file; `best`: BM25 of its best chunk, but for errors of rounding; both
+      parallel to `bodies.files`.
     - `field_scores`: BM25 of a field of a file, parallel to the postings in `fields`.
     - `combined`: the weighted sum for BM25F of each file in `files`, which are all that have the term.
     - `weight` and `chunk_weight`: the idf among files and among chunks.
@@ -157,13 +155,24 @@ def _scored(columns: IndexColumns, bodies: TermRuns, names: TermRuns, in_fields:
         names=names,
         fields=fields,
         strengths=strengths,
-        best=saturate(np.minimum(counts, _MOST), columns.least_norms[in_bodies], CHUNK_CURVE.k1),
+        best=_best_chunks(columns, bodies),
         field_scores=field_scores,
         files=files,
         combined=combined,
         weight=np.float32(idf(columns.file_count, len(files))),
         chunk_weight=np.float32(idf(columns.chunk_count, len(bodies.cells))),
     )
+
+
+def _best_chunks(columns: IndexColumns, bodies: TermRuns) -> Floats:
+    """Returns BM25 of the best chunk of each run, but for errors of rounding."""
+    best = np.zeros(len(bodies.starts), np.float32)
+    if len(best):
+        # BM25 grows with this ratio, so only the highest of each run is converted.
+        ratios = np.divide(bodies.tfs, columns.chunk_norms[bodies.cells], dtype=np.float32)
+        in_order = bodies.starts.argsort(kind="stable")
+        best[in_order] = np.maximum.reduceat(ratios, bodies.starts[in_order])
+    return np.asarray(best * np.float32(CHUNK_CURVE.k1 + 1) / (best + 1), np.float32)
 
 
 def _score_fields(columns: IndexColumns, found: _Living, fields: TermRuns) -> tuple[Floats, Floats]:
