@@ -9,6 +9,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +38,31 @@ def _pauses(way: RightOfWay) -> threading.Event:
 
     threading.Thread(target=work, daemon=True).start()
     return goes_on
+
+
+def test_threads_take_turns_more_often_until_the_last_question_is_answered() -> None:
+    questions, usual = RightOfWay(), sys.getswitchinterval()
+    with questions.answering():
+        with questions.answering():
+            often = sys.getswitchinterval()
+        assert sys.getswitchinterval() == often < usual
+    with suppress(InterruptedError), questions.answering():
+        raise InterruptedError
+    assert sys.getswitchinterval() == usual
+
+
+@pytest.mark.parametrize("interval", [0.0001, 0.000999, 0.005])
+def test_thousands_of_questions_leave_turns_as_long_as_they_were(interval: float) -> None:
+    former = sys.getswitchinterval()
+    sys.setswitchinterval(interval)
+    try:
+        usual = sys.getswitchinterval()
+        for _ in range(2000):
+            with RightOfWay().answering():
+                assert sys.getswitchinterval() <= usual
+        assert sys.getswitchinterval() == usual
+    finally:
+        sys.setswitchinterval(former)
 
 
 def test_background_work_pauses_until_the_last_question_is_answered() -> None:

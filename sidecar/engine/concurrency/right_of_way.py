@@ -1,8 +1,9 @@
 """Questions go first: background work pauses while a question is being answered.
 
 The threads of a process share one interpreter, which only one of them uses at a time. A thread that answers a question
-gives it up hundreds of times, for each read and each call of a library, and waits a millisecond for it each time if
-another thread computes. So this is one object for the whole process, whatever workspaces the threads belong to.
+gives it up hundreds of times, for each read and each call of a library, and each time it waits until another thread
+that computes gives it up too. So they take turns more often meanwhile, and this is one object for the whole process,
+whatever workspaces the threads belong to.
 
 Other processes answer questions too, from the same index. Background threads therefore have a lower priority as well.
 """
@@ -22,6 +23,10 @@ from sidecar.model.terms import IsCancelled
 
 NICENESS = 10
 """Searching, saving and typing take precedence over background work, in this process and in others."""
+_TURN_S = 0.0002
+"""While a question is answered, threads that compute keep the interpreter for so long at most."""
+_ROUNDED_S = 0.0000005
+"""Python cuts the interval to whole microseconds, so one that is read and set again would get shorter each time."""
 _MOST_S = 2.0
 _SHARE = 0.25
 
@@ -38,18 +43,25 @@ class RightOfWay:
         self._now = now
         self._changed = make_condition(Rank.RIGHT_OF_WAY)
         self._answering = 0
+        self._usual_turn_s = 0.0
         self._paused = threading.local()
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Within the block, background work pauses. The block must not wait for such work."""
+        """Within the block, background work pauses, and where it does not, threads take turns more often. The block
+        must not wait for such work."""
         with self._changed:
+            if not self._answering:
+                self._usual_turn_s = sys.getswitchinterval() + _ROUNDED_S
+                sys.setswitchinterval(min(_TURN_S, self._usual_turn_s))
             self._answering += 1
         try:
             yield
         finally:
             with self._changed:
                 self._answering -= 1
+                if not self._answering:
+                    sys.setswitchinterval(self._usual_turn_s)
                 self._changed.notify_all()
 
     def give_way(self) -> None:
