@@ -69,6 +69,7 @@ class _Rough:
 
     def at(self, places: Places) -> Floats:
         """Returns the cosines at these places, exact to two decimals."""
+        # Only once for each: `closer` adds to what `cosines` had, which may be the same array.
         new = places[~self.looked_again[places]]
         if len(new):
             self.cosines[new] = self.closer(new)
