@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
+from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.rank.scores_on_demand import ScoresOnDemand, best_files, score_on_demand
-from sidecar.engine.search.rank.term_postings import RecentTerms, scored_terms
+from sidecar.engine.search.rank.term_postings import ScoredTerm, scored_terms
 from sidecar.engine.search.rank.term_runs import runs_of
 from sidecar.engine.search.searcher import Searcher
 from tests.engine.search_index import SmallIndex, small_index
@@ -197,20 +199,57 @@ def test_words_that_were_asked_for_are_read_once_in_each_revision(tmp_path: Path
             compare(snapshot, 0, ["gamma", "alpha", "beta"], ["beta"], 2, None)
 
 
-def test_the_words_of_a_title_are_read_together_with_those_of_the_text(index: SmallIndex) -> None:
+def test_a_small_index_reads_each_word_once_in_each_revision(tmp_path: Path) -> None:
     sent: list[str] = []
-    with index.snapshot() as snapshot:
+
+    def read(snapshot: Snapshot, terms: Sequence[str], title: Sequence[str]) -> list[str]:
+        sent.clear()
         snapshot.connection.set_trace_callback(sent.append)
-        match_query(snapshot, columns_of(snapshot, 0), ("alpha", "beta", "gamma"), ("gamma", "delta"))
+        match_query(snapshot, columns_of(snapshot, 0), terms, title)
         snapshot.connection.set_trace_callback(None)
-    assert len([statement for statement in sent if "lexical_postings" in statement]) == 1
+        return [statement for statement in sent if "lexical_postings" in statement]
+
+    with small_index(tmp_path, {"a.py": text_of([("alpha", "beta", "gamma")])}) as index:
+        with index.snapshot() as snapshot:
+            assert len(read(snapshot, ["alpha", "beta", "gamma"], ["gamma", "delta"])) == 1
+            assert read(snapshot, ["gamma", "delta", "alpha"], []) == []
+            (statement,) = read(snapshot, ["alpha", "kappa"], [])
+            assert "kappa" in statement and "alpha" not in statement
+        index.put({"b.py": text_of([("beta", "kappa")])})
+        with index.snapshot() as snapshot:
+            assert len(read(snapshot, ["alpha"], [])) == 1
+
+
+@given(commits, st.lists(st.tuples(queries, queries, st.integers(0, 1)), min_size=2, max_size=5))
+@settings(max_examples=examples(40), deadline=None)
+def test_what_was_asked_before_changes_no_score(
+    written: list[dict[str, str]], asked: list[tuple[list[str], list[str], int]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, small_index(Path(folder), {}) as index:
+        for files in written:
+            index.put(files, embed=False)
+        with index.snapshot() as before, index.snapshot() as alone:
+            for terms, title, collection in asked:
+                alone.memo = Memo()
+                first, later = (
+                    match_query(each, columns_of(each, collection), terms, title) for each in (alone, before)
+                )
+                assert same(first, later)
+
+
+def same(one: LexicalScores, other: LexicalScores) -> bool:
+    """Whether all scores are the same to the bit."""
+    scores = [field.name for field in fields(LexicalScores) if field.name not in ("columns", "rarity")]
+    return one.rarity == other.rarity and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in scores
+    )
 
 
 def test_what_was_not_asked_for_the_longest_is_dropped_first(index: SmallIndex) -> None:
     with index.snapshot() as snapshot:
         columns = columns_of(snapshot, 0)
         each = {word: scored_terms(snapshot, columns, [word])[0] for word in WORDS}
-    recent = RecentTerms(most=sum(term.nbytes for term in each.values()) - 1)
+    recent: RecentTerms[ScoredTerm] = RecentTerms(most=sum(term.nbytes for term in each.values()) - 1)
     for word in WORDS[:-1]:
         recent.keep(word, each[word])
     assert recent.get(WORDS[0]) is each[WORDS[0]]

@@ -144,11 +144,6 @@ class FoundPostings:
         )
         return bodies, names, fields
 
-    def part(self, start: int, stop: int) -> FoundPostings:
-        """Returns the postings of the terms from `start` up to `stop`."""
-        rows = [(place - start, blobs) for place, blobs in self._rows if start <= place < stop]
-        return FoundPostings(rows, min(stop, self.terms) - start)
-
     def _column(self, column: int) -> Postings:
         """Decodes one column."""
         places, ids, tfs, sizes = self._decoded(column)

@@ -4,8 +4,10 @@ exact, and weighted by kind, position and length of the definition."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,9 @@ from numpy.typing import NDArray
 from sidecar.engine.search.query import Query
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.named_files import add_named_files
+from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.source import Rows, SearchedSnapshot
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.definitions import (
     DefinitionRow,
@@ -45,6 +49,38 @@ _OTHER_SPELLING = 0.7
 _LONG = 400
 _ASIDE = 0.5
 """The factor for names that a long question has only below its title."""
+_MOST_KEPT = 4 * 1024 * 1024
+"""The maximum number of bytes of definitions that are kept."""
+_BYTES_OF_NAME, _BYTES_OF_DEFINITION = 1024, 96
+
+
+@dataclass(frozen=True, slots=True)
+class _Definitions:
+    """The definitions of one name, as parallel arrays of shape [n]: ids of files and of chunks, weights before a query
+    is known, and indexes into `spellings`. `containers` are their names."""
+
+    files: Ids
+    chunks: Ids
+    weights: NDArray[np.float64]
+    spellings: tuple[str, ...]
+    spelling: NDArray[np.int16]
+    containers: list[str]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all, roughly."""
+        return _BYTES_OF_NAME + _BYTES_OF_DEFINITION * len(self.files)
+
+
+_NO_IDS: Ids = np.zeros(0, np.int64)
+_NOWHERE = _Definitions(_NO_IDS, _NO_IDS, np.zeros(0), (), np.zeros(0, np.int16), [])
+
+
+@dataclass(frozen=True)
+class _Recent:
+    """The names that recent searches of a revision have looked up."""
+
+    names: RecentTerms[_Definitions] = field(default_factory=lambda: RecentTerms(_MOST_KEPT))
 
 
 @dataclass(frozen=True)
@@ -79,7 +115,7 @@ def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> 
     symbols = DefinitionScores.nothing(snapshot)
     if query.files:
         add_named_files(symbols.files_named, snapshot, columns, query.files)
-    found = find_definitions(snapshot.connection, query.names)
+    found = _definitions_of(snapshot, query.names)
     _add_definitions(symbols.files_sought, symbols.chunks_sought, columns, found, query)
     stems = find_stems(snapshot.connection, (*query.names, *_plain(query)))
     files = columns.files.rows(np.array([file_id for _, file_id in stems], np.int64))
@@ -102,7 +138,7 @@ def add_plain(
     chosen = np.zeros(len(symbols.files_plain) + 1, bool)
     chosen[files] = True  # the last one, with index -1, stands for files that are not in the collection
     numbers = [places[at][1] for at in chosen[rows].nonzero()[0].tolist()]
-    found = read_definitions(snapshot.connection, numbers)
+    found = _by_name(read_definitions(snapshot.connection, numbers))
     _add_definitions(symbols.files_plain, symbols.chunks_plain, columns, found, query)
 
 
@@ -111,35 +147,80 @@ def _plain(query: Query) -> tuple[str, ...]:
     return () if query.is_symbol else (*query.plain, *query.joined)
 
 
+def _definitions_of(snapshot: SearchedSnapshot, names: Sequence[str]) -> dict[str, _Definitions]:
+    """Returns the definitions of each of these names. Long questions share the names that are defined most often."""
+    recent = snapshot.memo.get(_Recent, _Recent).names
+    found = {name: kept for name in names if (kept := recent.get(name)) is not None}
+    unknown = [name for name in names if name not in found]
+    if unknown:
+        read = _by_name(find_definitions(snapshot.connection, unknown))
+        for name in unknown:
+            found[name] = read.get(name, _NOWHERE)
+            recent.keep(name, found[name])
+    return found
+
+
+def _by_name(rows: Iterable[DefinitionRow]) -> dict[str, _Definitions]:
+    """Returns these definitions by their folded name."""
+    rows = sorted(rows, key=attrgetter("folded"))
+    if not rows:
+        return {}
+    files, chunks = np.array([(row.file_id, row.chunk_id) for row in rows], np.int64).T
+    weights = _weights(rows)
+    found, start = {}, 0
+    for name, group in groupby(rows, attrgetter("folded")):
+        of_name = list(group)
+        part = slice(start, start + len(of_name))
+        spellings = {spelling: number for number, spelling in enumerate(dict.fromkeys(row.name for row in of_name))}
+        spelling = np.array([spellings[row.name] for row in of_name], np.int16)
+        found[name] = _Definitions(
+            files[part].copy(),
+            chunks[part].copy(),
+            weights[part].copy(),
+            tuple(spellings),
+            spelling,
+            [row.container for row in of_name],
+        )
+        start = part.stop
+    return found
+
+
 def _add_definitions(
-    by_file: Floats, by_chunk: Floats, columns: IndexColumns, found: Sequence[DefinitionRow], query: Query
+    by_file: Floats, by_chunk: Floats, columns: IndexColumns, found: Mapping[str, _Definitions], query: Query
 ) -> None:
     """Gives each file and chunk row the weight of its weightiest definition, in place."""
-    if not found:
+    defined = [(name, each) for name, each in found.items() if len(each.files)]
+    if not defined:
         return
-    files = columns.files.rows(np.array([row.file_id for row in found], np.int64))
-    chunks = columns.chunks.rows(np.array([row.chunk_id for row in found], np.int64))
-    weights = _weights(found, query).astype(np.float32)
+    files = columns.files.rows(np.concatenate([each.files for _, each in defined]))
+    chunks = columns.chunks.rows(np.concatenate([each.chunks for _, each in defined]))
+    weights = np.concatenate([_weights_for(query, name, each) for name, each in defined]).astype(np.float32)
     here = (files >= 0) & (chunks >= 0)
     np.maximum.at(by_file, files[here], weights[here])
     np.maximum.at(by_chunk, chunks[here], weights[here])
 
 
-def _weights(rows: Sequence[DefinitionRow], query: Query) -> NDArray[np.float64]:
-    """Returns the weight of each definition by kind, export, nesting, length, spelling and container, 0-1."""
+def _weights(rows: Sequence[DefinitionRow]) -> NDArray[np.float64]:
+    """Returns the weight of each definition by kind, export, nesting and length, 0-1."""
     weights = np.array([KIND_WEIGHTS.get(row.kind, 1.0) for row in rows])
     weights *= np.array([_EXPORTED if row.exported else 1.0 for row in rows])
     weights *= _NESTED ** np.array([row.depth for row in rows], np.int64) / _HEAVIEST
     # Among the parts of a class, forward declarations and overloads, the longest is the most useful.
     further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
     weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
-    names = frozenset(query.names)
-    respelled = [row.folded in names and row.name not in query.spelled for row in rows]
-    weights[np.array(respelled, bool)] *= _OTHER_SPELLING
-    if query.aside:
-        weights[np.array([row.folded in query.aside for row in rows], bool)] *= _ASIDE
+    return weights
+
+
+def _weights_for(query: Query, name: str, found: _Definitions) -> NDArray[np.float64]:
+    """Returns the weight of each definition of a name for this query: by its spelling and container too."""
+    weights = found.weights.copy()
+    if name in query.names:
+        factors = np.array([1.0 if each in query.spelled else _OTHER_SPELLING for each in found.spellings])
+        weights *= factors[found.spelling]
+    if name in query.aside:
+        weights *= _ASIDE
     if query.container:
-        inside = np.array([query.container in _containers(row.container) for row in rows], bool)
+        inside = np.array([query.container in _containers(container) for container in found.containers], bool)
         weights = np.where(inside, np.minimum(1.0, weights * 3), weights * 0.5)
     return weights
 

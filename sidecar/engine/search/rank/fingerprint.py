@@ -22,6 +22,7 @@ _SOURCES = (
     "search/rank/features.py",
     "search/rank/mentions.py",
     "search/rank/chunk_groups.py",
+    "search/rank/contributions.py",
     "search/rank/lexical_scores.py",
     "search/rank/scores_on_demand.py",
     "search/rank/term_postings.py",

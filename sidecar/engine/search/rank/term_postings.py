@@ -1,8 +1,7 @@
 """Reads the postings of terms in a form that can be scored, and keeps those that recent searches of a revision have
 used.
 
-Keeping them pays, because words that many chunks contain take long to read and are common in questions. What they add
-to scores is computed once too, except for what depends on the rest of the question.
+What they add to scores is computed once too, except for what depends on the rest of the question.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sidecar.engine.search.rank.contributions import FIELD_K1, FIELD_WEIGHTS
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns, starts_of_runs
-from sidecar.engine.search.rank.lexical_scores import FIELD_K1, FIELD_WEIGHTS
+from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.rank.term_runs import TermRuns, runs_of
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
-from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
@@ -63,45 +62,19 @@ class ScoredTerm:
         return sum(array.nbytes for array in arrays) + sum(each.nbytes for each in runs)
 
 
-class RecentTerms:
-    """The single terms that were requested last, at most `most` bytes in all. Thread-safe."""
-
-    def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most = most
-        self._lock = make_lock(Rank.RECENT_TERMS)
-        self._kept: dict[str, ScoredTerm] = {}
-        self._size = 0
-
-    def get(self, term: str) -> ScoredTerm | None:
-        """Returns the term if it is kept, else None."""
-        with self._lock:
-            found = self._kept.pop(term, None)
-            if found is not None:
-                self._kept[term] = found  # moves it to the end, as the last one requested
-            return found
-
-    def keep(self, term: str, found: ScoredTerm) -> None:
-        """Keeps the term, and drops those whose last request is the longest ago if they take too much memory."""
-        with self._lock:
-            if term in self._kept or found.nbytes > self._most:
-                return
-            self._kept[term] = found
-            self._size += found.nbytes
-            while self._size > self._most:
-                self._size -= self._kept.pop(next(iter(self._kept))).nbytes
-
-
 @dataclass(frozen=True)
 class _Recent:
     """The recent terms of one revision, by collection."""
 
-    by_collection: dict[int, RecentTerms] = field(default_factory=dict)
+    by_collection: dict[int, RecentTerms[ScoredTerm]] = field(default_factory=dict)
 
 
 def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
     """Returns each of these terms, which must all be different, as it occurs in the collection."""
     by_collection = snapshot.memo.get(_Recent, _Recent).by_collection
-    recent = by_collection.get(columns.collection) or by_collection.setdefault(columns.collection, RecentTerms())
+    recent = by_collection.get(columns.collection) or by_collection.setdefault(
+        columns.collection, RecentTerms(MOST_KEPT)
+    )
     found = {term: kept for term in terms if (kept := recent.get(term)) is not None}
     unknown = [term for term in terms if term not in found]
     for term, read in zip(unknown, _read(snapshot, columns, unknown), strict=True):
@@ -183,7 +156,7 @@ def _score_fields(columns: IndexColumns, found: _Living, fields: TermRuns) -> tu
     scores = tfs * (FIELD_K1 + 1).take(cells) / (tfs + norms)
     starts = starts_of_runs(holders)
     number = np.arange(len(starts)).repeat(np.diff(starts, append=len(holders)))
-    # Summed in double precision, one after the other, as `lexical_scores.py` does.
+    # Summed in double precision, one after the other, as `contributions.py` does.
     sums = np.bincount(number, weights=scores * FIELD_WEIGHTS.take(cells), minlength=len(fields.files))
     return scores, sums[number[fields.starts]].astype(np.float32)
 
