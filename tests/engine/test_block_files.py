@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sidecar.engine.index.block_files import BlockFiles
-from sidecar.engine.index.vector_cache import Compared, VectorCache
+from sidecar.engine.index.held_rows import Compared
+from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.model.terms import Vectors
 
 DIMENSION, BLOCK = 16, 32

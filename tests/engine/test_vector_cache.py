@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from sidecar.engine.index.held_rows import Compared
 from sidecar.engine.index.sealed_rows import Sealed, SealedRows, compare_with_numpy, seal, second_look
-from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, VectorCache
+from sidecar.engine.index.vector_cache import BLOCK, LOOK, MOST_BYTES, VectorCache
 from sidecar.engine.ports import Compare, Floats, Uint8s
 from sidecar.engine.search.vector_search import highest_places
 from sidecar.model.terms import Vectors
@@ -144,14 +145,19 @@ LITTLE_ROOM = 4 * 64 * BLOCK + 80 * (BLOCK + 400)
 
 
 @pytest.mark.parametrize("kind", SETS)
-def test_while_they_fit_vectors_are_compared_exactly_in_any_number_of_blocks(kind: str) -> None:
+def test_while_they_fit_vectors_are_compared_exactly_after_a_second_look_that_covers_every_error(kind: str) -> None:
     rng = np.random.default_rng(7)
     vectors = unit(SETS[kind](rng, 64))
     _, compare = filled(vectors)
-    for query in (unit(rng.standard_normal((1, 64)))[0], vectors[1], np.zeros(64, np.float32)):
-        compared = compare(query, rough=True)
-        assert compared.found.all() and compared.rough is None
-        np.testing.assert_allclose(compared.products, vectors @ query, atol=1e-6)
+    for query in (*unit(rng.standard_normal((3, 64))), vectors[1], np.zeros(64, np.float32)):
+        exact, rough = compare(query), compare(query, rough=True)
+        assert exact.rough is None and exact.found.all() and rough.found.all()
+        np.testing.assert_allclose(exact.products, vectors @ query, atol=1e-6)
+        if rough.rough is not None:
+            assert rough.closer_is_exact and rough.rough.sum() == ROWS // LOOK * LOOK
+            assert (np.abs(rough.products - exact.products) <= rough.margin + 1e-6).all()
+            np.testing.assert_allclose(rough.closer(np.arange(ROWS)), exact.products, atol=1e-6)
+    assert rough.rough is not None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SETS if kind != "one huge number"])
@@ -254,7 +260,7 @@ def test_the_first_look_errs_by_more_than_its_margin_once_in_ten_thousand_rows(h
     vectors[::3] = 0
     rows = SealedRows(seal(np.arange(len(vectors)), vectors), 256, FourBitProducts)
     for query in drawn(5):
-        assert (np.abs(rows.first_look(query) - vectors @ query) > rows.margin).sum() <= 10
+        assert (np.abs(rows.first_look(query) - vectors @ query) > rows.first_look.margin).sum() <= 10
 
 
 def test_numbers_that_are_zero_stay_zero_at_the_first_look() -> None:
@@ -353,6 +359,90 @@ def test_a_block_that_waits_is_sealed_with_what_came_while_it_waited() -> None:
     for work in later.due:
         work()
     assert later.rough(100) == 96
+
+
+class _LookedLater:
+    """A cache with room for 100 float32 vectors, whose first looks, at 16 each, are prepared when `due` is run."""
+
+    def __init__(self) -> None:
+        self.due: list[Callable[[], None]] = []
+        self.vectors = unit(np.random.default_rng(6).standard_normal((200, 64)))
+        room = 4 * 64 * 100
+        self.cache = VectorCache(room, FourBitProducts, block=100, later=self.due.append, look=16)
+
+    def rough(self, *rows: int, exactly: bool = False) -> int:
+        """Compares these rows, checks every product, and returns how many are rough."""
+        some = self.vectors[list(rows)]
+        compared = self.cache.compare(
+            np.array(rows) + 1, self.vectors[3], lambda at: (some[at], np.ones(len(at), bool)), rough=not exactly
+        )
+        assert compared.found.all()
+        np.testing.assert_allclose(compared.closer(np.arange(len(rows))), some @ self.vectors[3], atol=1e-6)
+        return 0 if compared.rough is None else int(compared.rough.sum())
+
+    def prepare(self) -> None:
+        """Runs what is due."""
+        while self.due:
+            self.due.pop()()
+
+
+def test_no_question_waits_until_a_first_look_is_prepared() -> None:
+    cache = _LookedLater()
+    assert cache.rough(*range(50)) == 0
+    assert cache.rough(*range(50)) == 0 and len(cache.due) == 1
+    cache.prepare()
+    assert cache.rough(*range(50)) == 48
+    assert not cache.due
+
+
+def test_rows_that_come_later_get_a_first_look_later() -> None:
+    cache = _LookedLater()
+    cache.rough(*range(20))
+    cache.prepare()
+    assert cache.rough(*range(30)) == 16
+    assert cache.rough(*range(70)) == 16
+    cache.prepare()
+    assert cache.rough(*range(70)) == 64
+    assert cache.rough(*range(69, -1, -1)) == 64
+
+
+def test_few_rows_and_those_to_be_compared_exactly_get_no_first_look() -> None:
+    cache = _LookedLater()
+    cache.rough(*range(80))
+    cache.prepare()
+    assert cache.rough(*range(0, 80, 5)) == 0
+    assert cache.rough(*range(80), exactly=True) == 0
+    assert cache.rough(*range(80)) == 80
+
+
+def test_rows_that_do_not_fit_are_read_again_beside_those_with_a_first_look() -> None:
+    cache = _LookedLater()
+    cache.rough(*range(90))
+    cache.prepare()
+    assert cache.rough(*range(95)) == 80
+    assert cache.rough(*range(105)) == 80
+
+
+def test_first_looks_at_float32_rows_end_when_blocks_are_sealed_or_everything_is_forgotten() -> None:
+    later = _SealedLater()
+    later.cache = VectorCache(4 * 64 * 32 + 72 * 68, FourBitProducts, block=32, later=later.due.append, look=16)
+    assert later.rough(40) == 0
+    later.due.pop()()
+    assert later.rough(40) == 32, "two first looks at sixteen rows"
+    later.rough(60)
+    assert later.rough(60) == 32, "a block waits to be sealed, and the first looks still serve"
+    for work in later.due:
+        work()
+    assert later.rough(60) == 32
+    assert later.rough(100) == 32
+
+    cache = _LookedLater()
+    cache.rough(*range(90))
+    cache.prepare()
+    cache.rough(*range(100, 200))
+    assert cache.rough(*range(100, 200)) == 0, "the cache has started anew"
+    cache.prepare()
+    assert cache.rough(*range(100, 200)) == 80, "ten were held when it started anew, and are forgotten"
 
 
 def test_sealed_rows_do_not_keep_the_file_in_memory_from_which_they_were_read() -> None:

@@ -28,14 +28,14 @@ LARGEST_ERROR = 0.0034
 
 
 class RoughSnapshot:
-    """A snapshot of vectors too many to be kept as float32: `exact` has their cosines to the question, `errors` what
-    those of the second look differ by, and `first_errors`, at most `MARGIN`, those of the first look. Notes which rows
-    are looked at again and computed again. The rows in `lost` have no vector."""
+    """A snapshot of many vectors: `exact` has their cosines to the question, `errors` what those of the second look
+    differ by, none if all are kept as float32, and `first_errors`, at most `MARGIN`, those of the first look. Notes
+    which rows are looked at again and computed again. The rows in `lost` have no vector."""
 
     def __init__(
         self,
         exact: NDArray[np.float32],
-        errors: NDArray[np.float32],
+        errors: NDArray[np.float32] | None,
         first_errors: NDArray[np.float32] | None = None,
         lost: Sequence[int] = (),
     ) -> None:
@@ -43,8 +43,9 @@ class RoughSnapshot:
         self.looked_again: list[int] = []
         self.compared_again: list[int] = []
         self._exact = exact
-        self._errors = errors
-        self._first_errors = errors if first_errors is None else first_errors
+        self._errors = np.zeros(len(exact), np.float32) if errors is None else errors
+        self._first_errors = self._errors if first_errors is None else first_errors
+        self._closer_is_exact = errors is None
         self._found = ~np.isin(self.chunk_ids, lost)
 
     def embedded_rows(self, collection: object) -> NDArray[np.int32]:
@@ -69,7 +70,8 @@ class RoughSnapshot:
             products=products.astype(np.float32),
             found=found,
             rough=found.copy() if rough else None,
-            margin=MARGIN,
+            margin=np.full(len(rows), MARGIN, np.float32) if self._closer_is_exact else MARGIN,
+            closer_is_exact=self._closer_is_exact,
             closer=closer,
         )
 
@@ -113,9 +115,17 @@ def test_no_error_of_the_first_look_that_its_margin_covers_changes_what_is_found
         np.where(np.isin(np.arange(len(exact)), wanted), -MARGIN, 0.0),
         np.where(np.isin(np.arange(len(exact)), wanted[: DEPTH // 2]), -MARGIN, MARGIN / 2),
     ):
-        snapshot = RoughSnapshot(exact, np.zeros(len(exact), np.float32), errors.astype(np.float32) * np.float32(0.99))
-        assert closest(snapshot) == wanted
-        assert len(snapshot.looked_again) == len(set(snapshot.looked_again)), "no row is looked at twice"
+        for second in (np.zeros(len(exact), np.float32), None):
+            snapshot = RoughSnapshot(exact, second, errors.astype(np.float32) * np.float32(0.99))
+            assert closest(snapshot) == wanted
+            assert len(snapshot.looked_again) == len(set(snapshot.looked_again)), "no row is looked at twice"
+
+
+def test_what_the_second_look_finds_exactly_is_not_computed_again() -> None:
+    exact = np.random.default_rng(14).normal(0.2, 0.1, 50_000).astype(np.float32)
+    snapshot = RoughSnapshot(exact, None)
+    assert closest(snapshot) == np.argsort(-np.round(exact, 4), kind="stable")[:DEPTH].tolist()
+    assert DEPTH <= len(snapshot.looked_again) < 1500 and not snapshot.compared_again
 
 
 def test_most_chunks_get_one_look_only() -> None:
@@ -130,9 +140,9 @@ def test_most_chunks_get_one_look_only() -> None:
 @pytest.mark.parametrize("count", [1, 3, DEPTH - 1, DEPTH, DEPTH + 1])
 def test_of_few_chunks_all_are_found_and_lost_vectors_take_nothing_away(count: int) -> None:
     exact = np.linspace(0.9, 0.1, count + 2).astype(np.float32)
-    snapshot = RoughSnapshot(exact, np.zeros(count + 2, np.float32), lost=[0, count // 2 + 1])
     wanted = [row for row in range(count + 2) if row not in (0, count // 2 + 1)][:DEPTH]
-    assert closest(snapshot) == wanted
+    for errors in (np.zeros(count + 2, np.float32), None):
+        assert closest(RoughSnapshot(exact, errors, lost=[0, count // 2 + 1])) == wanted
 
 
 def test_chunks_that_are_surely_too_far_are_not_computed_again() -> None:

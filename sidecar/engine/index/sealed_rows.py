@@ -64,20 +64,32 @@ def seal(ids: Ids, vectors: Vectors) -> Sealed:
     return Sealed(ids, upper, lower, scales)
 
 
+class FirstLook:
+    """The upper halves of the rows of a block, ready for comparison with vectors of this dimension."""
+
+    def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
+        # A copy, because the arrays of a saved block are parts of its file, which they would keep in memory.
+        self.scales = block.scales.copy()
+        self._compare = make(block.upper, block.scales * np.float32(-_STEP), dimension)
+        self.margin = _DEVIATIONS * float(np.percentile(self.errors, _PERCENTILE))
+        """What the products err by at most, but for one row in ten thousand, for a unit vector."""
+
+    def __call__(self, vector: Floats) -> Floats:
+        """Returns roughly the products of a vector with all rows, shape [rows]."""
+        return self._compare(vector)
+
+    @property
+    def errors(self) -> Floats:
+        """The standard deviation of the error of each row's product with a unit vector, shape [rows]."""
+        return self.scales * np.float32(_STEP / 12**0.5)
+
+
 class SealedRows:
     """The rows of a block, ready for comparison with vectors of this dimension."""
 
     def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
-        # Copies, because the arrays of a saved block are parts of its file, which they would keep in memory.
-        self.scales = block.scales.copy()
         self.lower = block.lower.copy()
-        self._compare = make(block.upper, block.scales * np.float32(-_STEP), dimension)
-        self.margin = _DEVIATIONS * _STEP / 12**0.5 * float(np.percentile(block.scales, _PERCENTILE))
-        """What the first look errs by at most, but for one row in ten thousand, for a unit vector."""
-
-    def first_look(self, vector: Floats) -> Floats:
-        """Returns roughly the products of a vector with all rows, shape [rows]."""
-        return self._compare(vector)
+        self.first_look = FirstLook(block, dimension, make)
 
 
 def second_look(blocks: Sequence[SealedRows], numbers: Ids, within: Ids, vector: Floats) -> Floats:
@@ -89,7 +101,7 @@ def second_look(blocks: Sequence[SealedRows], numbers: Ids, within: Ids, vector:
     for number, first, end in zip(present.tolist(), firsts, [*firsts[1:], len(numbers)], strict=True):
         rows, block = slice(first, end), blocks[number]
         block.lower.take(within[rows], axis=0, out=lower[rows])
-        scales[rows] = block.scales[within[rows]]
+        scales[rows] = block.first_look.scales[within[rows]]
     even, odd = vector[0::2], vector[1::2]
     added = (lower & (_STEP - 1)).astype(np.float32) @ even
     added += (lower[:, : len(odd)] >> 4).astype(np.float32) @ odd

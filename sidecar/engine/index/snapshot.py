@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.memo import ByCollection, Memo
 from sidecar.engine.concurrency.room import continues
 from sidecar.engine.index.arrays import Arrays, Flags, Int32s, ints, load_arrays, rows_of
+from sidecar.engine.index.held_rows import Compared
 from sidecar.engine.index.saved_columns import SAVED_FROM, Identity, SavedColumns
-from sidecar.engine.index.vector_cache import Compared, VectorCache
+from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.engine.ingest.embedding_text import has_body
 from sidecar.engine.ingest.prepare import text_hash

@@ -1,9 +1,11 @@
 """The chunk vectors that searches have needed so far, in memory, so that none is read from disk twice.
 
-They are float32 while all of them fit into 128 MiB. If there are more, they are sealed block by block: converted to
-integers, which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014 and 0036); the
-newest stay float32. A saved file adds rows to the newest, and sometimes causes a block of them to be sealed; it changes
-nothing else, and no question waits for that. Full blocks are saved for the next opening, sealed or not.
+They are float32 while all of them fit into 128 MiB. If they are many, a copy of four bits for each number is made in
+the background, for a first look at all; those that may be close are then compared exactly. If they do not fit, they are
+sealed block by block: converted to integers, which take a quarter of the memory and are compared faster, but roughly
+(docs/decisions/0014 and 0036); the newest stay float32. A saved file adds rows to the newest, and sometimes causes a
+block of them to be sealed; it changes nothing else, and no question waits for that. Full blocks are saved for the next
+opening, sealed or not.
 
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
 cache is full and misses accumulate; then everything is dropped.
@@ -12,30 +14,29 @@ cache is full and misses accumulate; then everything is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.usage import give_memory_back
+from sidecar.engine.index.held_rows import Compared, Flags, HeldRows, compared, products_of
 from sidecar.engine.index.sealed_rows import (
     Exact,
+    FirstLook,
     Sealed,
     SealedRows,
     bytes_of_sealed,
     compare_with_numpy,
     packed_width,
     seal,
-    second_look,
 )
 from sidecar.engine.ports import Floats, MakeCompare
 from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 
-Flags = NDArray[np.bool_]
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 BLOCK = 16_384
@@ -49,8 +50,8 @@ _MADE_AT_ONCE = 8
 memory."""
 _MOST_WAITING = 2
 """So many full blocks may wait to be sealed; if there are more, they are sealed at once."""
-_SHARED = 8
-"""From this many sealed blocks on, a second thread helps to compare them."""
+LOOK = 8192
+"""The number of float32 rows that are prepared for a first look together. To compare fewer exactly takes no longer."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _MOST_ROWS_PER_CHUNK = 2
@@ -95,46 +96,6 @@ class SavedBlocks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """Dot products of chunks with a vector, shape [n]. `found` flags the chunks that have a vector; the others get 0.
-
-    `rough` flags the products that come from a first look only; None if all are exact. For a unit vector, one in ten
-    thousand of them is wrong by more than `margin`.
-    """
-
-    products: Floats
-    found: Flags
-    rough: Flags | None = None
-    margin: float = 0.0
-    _look_again: Callable[[Ids], Floats] | None = None
-
-    def closer(self, places: Ids) -> Floats:
-        """Returns the products of the chunks at these places, those from a first look after a second one: exact to two
-        decimals."""
-        found = self.products[places]
-        if self.rough is not None and self._look_again is not None:
-            here = np.flatnonzero(self.rough[places])
-            if len(here):
-                found[here] += self._look_again(places[here])
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The content of the cache at one moment: `sealed` blocks of `block` rows, followed by `tail`, float32 of shape
-    [any, dimension]."""
-
-    sealed: tuple[SealedRows, ...]
-    block: int
-    tail: Vectors
-
-    @property
-    def rough(self) -> int:
-        """The number of rows whose products are rough; they come first."""
-        return self.block * len(self.sealed)
-
-
-@dataclass(frozen=True, slots=True)
 class _Places:
     """Where the vectors of some chunks are in the cache: `rows`, shape [n], 0 for those that it does not hold. `runs`
     are the same as ranges, or None if there would be many.
@@ -144,7 +105,7 @@ class _Places:
     """
 
     ids: Ids
-    state: tuple[int, int, int]
+    state: tuple[int, ...]
     rows: NDArray[np.intp]
     runs: Sequence[slice] | None
     usable: Flags
@@ -162,13 +123,16 @@ class VectorCache:
         block: int = BLOCK,
         saved: SavedBlocks | None = None,
         later: Callable[[Callable[[], None]], object] = _now,
+        look: int = LOOK,
     ) -> None:
         """`later` runs what no question should wait for."""
         self._most_bytes = most_bytes
         self._later = later
         self._sealing = False
+        self._looking = False
         self._make_compare = make_compare
         self._block = block
+        self._look = look
         self._saved = saved
         self._read_saved = saved is not None
         self._lock = make_lock(Rank.VECTOR_CACHE)
@@ -218,24 +182,28 @@ class VectorCache:
         finally:
             if self._made:
                 self._give_back()
+            if rough:
+                self._look_later()
 
     def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool, passing: Ids) -> Compared:
         if self._read_saved and len(ids) >= self._block:
             self._take_saved(len(ids), len(vector))
         places, held = self._places(ids)
-        rows, coarse = places.rows, places.coarse
+        if held.looks and not (rough and 4 * len(ids) > held.rough):
+            held = replace(held, looks=())
+        rows, coarse = places.rows, places.coarse if held.rough else None
         usable = places.usable if coarse is None or rough else places.usable & ~coarse
         missing = np.flatnonzero(~usable)
         if len(ids) and not len(missing):
-            return _compared(_products(held, rows, vector, places.runs), usable, coarse, held, rows, vector)
+            return compared(products_of(held, rows, vector, places.runs), usable, coarse, held, rows, vector)
         found = usable.copy()
         if _MOSTLY_HELD * len(missing) < len(ids):
-            products = _products(held, rows, vector, places.runs)
+            products = products_of(held, rows, vector, places.runs)
             products[missing] = 0
         else:
             products = np.zeros(len(ids), np.float32)
             if found.any():
-                products[found] = _products(held, rows[found], vector)
+                products[found] = products_of(held, rows[found], vector)
         for start in range(0, len(missing), _READ):
             block = missing[start : start + _READ]
             loaded, there = load(block)
@@ -243,7 +211,7 @@ class VectorCache:
                 products[block[there]], found[block[there]] = loaded[there] @ vector, True
                 new = there & ~places.usable[block] & ~np.isin(block, passing)
                 self._put(ids[block[new]], loaded[new])
-        return _compared(products, found, coarse if rough else None, held, rows, vector)
+        return compared(products, found, coarse if rough else None, held, rows, vector)
 
     def _capacity(self, dimension: int) -> int:
         """Returns how many vectors fit, sealed if necessary."""
@@ -264,12 +232,13 @@ class VectorCache:
         self._first = 0
         self._table = np.full(0, -1, np.int32)
         self._overfull = False
+        self._looks: tuple[FirstLook, ...] = ()
         self._sealed: tuple[SealedRows, ...] = ()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
         self._tail_ids: Ids = np.zeros(0, np.int64)
 
     def _add_block(self, block: Sealed) -> None:
-        self._sealed = (*self._sealed, SealedRows(block, self._tail.shape[1], self._make_compare))
+        self._sealed, self._looks = (*self._sealed, SealedRows(block, self._tail.shape[1], self._make_compare)), ()
         self._made += 1
         if self._made >= _MADE_AT_ONCE:
             self._give_back()
@@ -279,10 +248,11 @@ class VectorCache:
         self._made = 0
         give_memory_back()
 
-    def _places(self, ids: Ids) -> tuple[_Places, _Rows]:
+    def _places(self, ids: Ids) -> tuple[_Places, HeldRows]:
         with self._lock:
-            held = _Rows(self._sealed, self._block, self._tail[: self._used - len(self._sealed) * self._block])
-            state = (self._emptied, self._used, len(self._sealed))
+            tail = self._tail[: self._used - len(self._sealed) * self._block]
+            held = HeldRows(self._sealed, self._block, tail, self._looks)
+            state = (self._emptied, self._used, len(self._sealed), len(self._looks))
             for known in self._remembered:
                 if known.ids is ids and known.state == state:
                     return known, held
@@ -422,7 +392,7 @@ class VectorCache:
         with self._lock:
             if (self._emptied, len(self._sealed)) != (emptied, number):
                 return True  # it has been sealed at once, or forgotten
-            self._sealed = (*self._sealed, rows)
+            self._sealed, self._looks = (*self._sealed, rows), ()
             in_tail = self._used - number * self._block
             self._tail, self._tail_ids = self._tail[self._block : in_tail].copy(), self._tail_ids[self._block :]
         if self._saved is not None:
@@ -442,6 +412,42 @@ class VectorCache:
                 self._add_block(block)
             self._tail, self._tail_ids = self._tail[full:in_tail].copy(), self._tail_ids[full:in_tail]
         return in_tail - full
+
+    def _look_later(self) -> None:
+        """Has full blocks of the tail prepared for a first look, if there are many rows and all are float32."""
+        with self._lock:
+            if self._looking or self._next_look() is None:
+                return
+            self._looking = True
+        self._later(self._make_looks)
+
+    def _next_look(self) -> Vectors | None:
+        """Returns the next rows to prepare; None if there are none."""
+        begin = len(self._looks) * self._look
+        if self._sealed or self._overfull or self._used < begin + self._look:
+            return None
+        return self._tail[begin : begin + self._look]
+
+    def _make_looks(self) -> None:
+        """Prepares full blocks of the tail for a first look. Comparisons go on meanwhile."""
+        try:
+            while self._make_look():
+                pass
+        finally:
+            self._looking = False
+        give_memory_back()
+
+    def _make_look(self) -> bool:
+        """Prepares one block; returns False if there is none."""
+        with self._lock:
+            emptied, number, rows = self._emptied, len(self._looks), self._next_look()
+        if rows is None:
+            return False
+        look = FirstLook(seal(np.arange(len(rows)), rows), rows.shape[1], self._make_compare)
+        with self._lock:
+            if not self._sealed and (self._emptied, len(self._looks)) == (emptied, number):
+                self._looks = (*self._looks, look)
+        return True
 
     def _enter(self, ids: Ids) -> bool:
         """Gives these ids, of which there is at least one, the next rows; returns False if they are too far apart."""
@@ -478,70 +484,9 @@ class VectorCache:
         self._tail = tail
 
 
-def _compared(
-    products: Floats, found: Flags, rough: Flags | None, held: _Rows, rows: NDArray[np.intp], vector: Floats
-) -> Compared:
-    if rough is None:
-        return Compared(products, found)
-
-    def look_again(places: Ids) -> Floats:
-        """Returns what a second look adds to the rough products at these places."""
-        numbers, within = np.divmod(rows[places], held.block)
-        order = np.argsort(numbers, kind="stable")
-        added = np.empty(len(places), np.float32)
-        added[order] = second_look(held.sealed, numbers[order], within[order], vector)
-        return added
-
-    largest = max(block.margin for block in held.sealed)
-    return Compared(products, found, rough, largest, look_again)
-
-
 def _as_runs(rows: NDArray[np.intp]) -> Sequence[slice] | None:
     """Returns ranges that have these rows in their order; None if there would be many."""
     ends = np.flatnonzero(np.diff(rows) != 1) + 1
     if not len(rows) or len(ends) > _MOST_RUNS:
         return None
     return [slice(int(rows[a]), int(rows[b - 1]) + 1) for a, b in pairwise([0, *ends.tolist(), len(rows)])]
-
-
-def _products(held: _Rows, rows: NDArray[np.intp], vector: Floats, runs: Sequence[slice] | None = None) -> Floats:
-    """Returns the first look's products of these rows, which are also given as `runs` if that is known."""
-    if not held.sealed:
-        return _of_matrix(held.tail, rows, vector)
-    if 4 * len(rows) > held.rough:
-        everything = np.empty(held.rough + len(held.tail), np.float32)
-        _fill(everything, held, vector)
-        np.matmul(vector, held.tail.T, out=everything[held.rough :])
-        return everything.take(rows) if runs is None else np.concatenate([everything[run] for run in runs])
-    products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
-    for number in np.unique(blocks).tolist():
-        here = np.flatnonzero(blocks == number)
-        within = rows[here] - number * held.block
-        if number < len(held.sealed):
-            products[here] = held.sealed[number].first_look(vector)[within]
-        else:
-            products[here] = _of_matrix(held.tail, within, vector)
-    return products
-
-
-def _fill(products: Floats, held: _Rows, vector: Floats) -> None:
-    """Writes the first look's products of all sealed rows. Two threads take one block after the other if there are
-    many: comparing a block releases the interpreter."""
-    left = iter(range(len(held.sealed)))
-
-    def fill() -> None:
-        for number in left:
-            products[number * held.block : (number + 1) * held.block] = held.sealed[number].first_look(vector)
-
-    other = beside(fill) if len(held.sealed) >= _SHARED else None
-    fill()
-    if other is not None:
-        other.result()
-
-
-def _of_matrix(matrix: Vectors, rows: NDArray[np.intp], vector: Floats) -> Floats:
-    end = int(rows.max()) + 1
-    if end > 4 * len(rows):
-        return np.asarray(matrix[rows] @ vector, np.float32)
-    # Multiplying everything is cheaper than copying the rows first, unless they are few.
-    return np.asarray((vector @ matrix[:end].T)[rows], np.float32)

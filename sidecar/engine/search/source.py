@@ -66,12 +66,16 @@ class Comparison(Protocol):
         """Which cosines come from a first look only; None if none does."""
 
     @property
-    def margin(self) -> float:
-        """One in ten thousand of the rough cosines is wrong by more than this."""
+    def margin(self) -> float | Floats:
+        """At most one in ten thousand of the rough cosines is wrong by more than this, which has the shape [n] or is
+        the same for all."""
+
+    @property
+    def closer_is_exact(self) -> bool:
+        """Whether a second look makes rough cosines exact, and not only to two decimals."""
 
     def closer(self, places: Ids) -> Floats:
-        """Returns the cosines of the chunks at these places, the rough ones after a second look: exact to two
-        decimals."""
+        """Returns the cosines of the chunks at these places, the rough ones after a second look."""
 
 
 class SearchedSnapshot(Protocol):

@@ -59,8 +59,9 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Rough:
-    """Cosines of `rows`, which ascend: exact to two decimals where `looked_again`, from a first look elsewhere. Of a
-    million, few are ever asked for, and those get a second look: `closer` returns the cosines after it."""
+    """Cosines of `rows`, which ascend: after a second look where `looked_again`, from a first look elsewhere. Of a
+    million, few are ever asked for, and those get a second look: `closer` returns the cosines after it, exact to at
+    least two decimals."""
 
     rows: Rows
     cosines: Floats
@@ -68,7 +69,7 @@ class _Rough:
     closer: Callable[[Places], Floats]
 
     def at(self, places: Places) -> Floats:
-        """Returns the cosines at these places, exact to two decimals."""
+        """Returns the cosines at these places after a second look."""
         # Only once for each: `closer` adds to what `cosines` had, which may be the same array.
         new = places[~self.looked_again[places]]
         if len(new):
@@ -77,14 +78,14 @@ class _Rough:
         return self.cosines[places]
 
     def of(self, rows: Rows) -> Floats:
-        """Returns the cosines of these rows, exact to two decimals, NaN where unknown."""
+        """Returns the cosines of these rows after a second look, NaN where unknown."""
         places = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
         there = self.rows[places] == rows
         found = np.full(len(rows), np.nan, np.float32)
         found[there] = self.at(places[there])
         return found
 
-    def likely(self, limit: int, margin: float) -> Places:
+    def likely(self, limit: int, margin: float | Floats) -> Places:
         """Returns the places, ascending, of all that may be among the `limit` highest, if the first look errs by at
         most `margin`; all of these get a second look."""
         highest = self.at(highest_places(self.cosines, limit))
@@ -92,7 +93,7 @@ class _Rough:
             return np.arange(len(self.rows))
         # Of these, so many are at least as high, so the highest of all are too.
         least = np.partition(highest, len(highest) - limit)[len(highest) - limit]
-        return np.flatnonzero(self.cosines >= least - np.float32(margin))
+        return np.flatnonzero(self.cosines >= least - np.asarray(margin, np.float32))
 
 
 class _SlotTable(RowTable):
@@ -121,7 +122,8 @@ class VectorSearch:
         self._by_words = False
         self._away = ""
         self.knows_all = False
-        """Whether `closest` has compared all allowed chunks that have a vector, exactly."""
+        """Whether the exact cosines of all allowed chunks that have a vector are known after `closest`, or computed
+        when they are asked for."""
 
     def begin(
         self,
@@ -198,13 +200,15 @@ class VectorSearch:
 
     def _screen(self, rows: Rows) -> Rows:
         """Computes the cosines of these rows, which must ascend: all exactly if that takes no longer; else it has a
-        first look at all, a second one at those that may be close, and computes the `_COMPARED_AGAIN` closest exactly,
-        which include all that count as close. Returns the rows that may count as close, ascending."""
+        first look at all and a second one at those that may be close. If that is not exact, it computes the
+        `_COMPARED_AGAIN` closest exactly, which include all that count as close. Returns the rows that may count as
+        close, ascending."""
         compared = self._compare_all(rows)
-        cosines, rough, closer = compared.products, compared.rough, compared.closer
+        cosines, rough, closer, margin = compared.products, compared.rough, compared.closer, compared.margin
         if not compared.found.all():
             found = np.flatnonzero(compared.found)
             rows, cosines, rough = rows[found], cosines[found], None if rough is None else rough[found]
+            margin = margin[found] if isinstance(margin, np.ndarray) else margin
 
             def closer(places: Places) -> Floats:
                 return compared.closer(found[places])
@@ -216,7 +220,11 @@ class VectorSearch:
         exact = np.flatnonzero(~rough)
         self._cosines[rows[exact]] = cosines[exact]
         self._rough = _Rough(rows, cosines, ~rough, closer)
-        closest = self._highest(rows[self._rough.likely(DEPTH, compared.margin)], _COMPARED_AGAIN)
+        likely = rows[self._rough.likely(DEPTH, margin)]
+        if compared.closer_is_exact:
+            self.knows_all = True
+            return likely
+        closest = self._highest(likely, _COMPARED_AGAIN)
         known = self._known(closest)
         closest = closest[known >= known[min(DEPTH, len(known)) - 1] - _SURELY]
         self.score(closest)
