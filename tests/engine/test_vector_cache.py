@@ -406,6 +406,19 @@ def test_rows_that_come_later_get_a_first_look_later() -> None:
     assert cache.rough(*range(69, -1, -1)) == 64
 
 
+def test_where_no_first_look_can_be_prepared_everything_is_compared_exactly() -> None:
+    cache = _LookedLater()
+
+    def fail(packed: Uint8s, scales: Floats, dimension: int) -> Compare:
+        raise RuntimeError("the operator is missing")
+
+    cache.cache = VectorCache(4 * 64 * 100, fail, block=100, later=cache.due.append, look=16)
+    assert cache.rough(*range(50)) == 0
+    with pytest.raises(RuntimeError):
+        cache.prepare()
+    assert cache.rough(*range(60)) == 0 and not cache.due, "it is not tried again"
+
+
 def test_few_rows_and_those_to_be_compared_exactly_get_no_first_look() -> None:
     cache = _LookedLater()
     cache.rough(*range(80))

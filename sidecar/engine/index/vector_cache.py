@@ -429,12 +429,11 @@ class VectorCache:
         return self._tail[begin : begin + self._look]
 
     def _make_looks(self) -> None:
-        """Prepares full blocks of the tail for a first look. Comparisons go on meanwhile."""
-        try:
-            while self._make_look():
-                pass
-        finally:
-            self._looking = False
+        """Prepares full blocks of the tail for a first look. Comparisons go on meanwhile. If this fails, it is not
+        tried again: everything is then compared exactly."""
+        while self._make_look():
+            pass
+        self._looking = False
         give_memory_back()
 
     def _make_look(self) -> bool:
