@@ -260,7 +260,8 @@ class VectorCache:
             usable = rows >= 0
             coarse = usable & (rows < held.rough) if held.rough else None
             there = np.maximum(rows, 0, dtype=np.intp)
-            places = _Places(ids, state, there, _as_runs(there), usable, coarse)
+            runs = _as_runs(there) if len(ids) > _MOST_RUNS else None
+            places = _Places(ids, state, there, runs, usable, coarse)
             if not ids.flags.writeable:
                 others = [known for known in self._remembered if known.ids is not ids]
                 self._remembered = (*others[-_REMEMBERED + 1 :], places)

@@ -122,8 +122,8 @@ class VectorSearch:
         self._by_words = False
         self._away = ""
         self.knows_all = False
-        """Whether the exact cosines of all allowed chunks that have a vector are known after `closest`, or computed
-        when they are asked for."""
+        """Whether the cosines of all allowed chunks that have a vector are known after `closest`, or computed when they
+        are asked for, exact to at least two decimals. Those of the closest are exact."""
 
     def begin(
         self,
@@ -204,6 +204,7 @@ class VectorSearch:
         `_COMPARED_AGAIN` closest exactly, which include all that count as close. Returns the rows that may count as
         close, ascending."""
         compared = self._compare_all(rows)
+        self.knows_all = True
         cosines, rough, closer, margin = compared.products, compared.rough, compared.closer, compared.margin
         if not compared.found.all():
             found = np.flatnonzero(compared.found)
@@ -215,14 +216,12 @@ class VectorSearch:
 
         if rough is None or not len(rows):
             self._cosines[rows] = cosines
-            self.knows_all = True
             return rows[highest_places(cosines, DEPTH)]
         exact = np.flatnonzero(~rough)
         self._cosines[rows[exact]] = cosines[exact]
         self._rough = _Rough(rows, cosines, ~rough, closer)
         likely = rows[self._rough.likely(DEPTH, margin)]
         if compared.closer_is_exact:
-            self.knows_all = True
             return likely
         closest = self._highest(likely, _COMPARED_AGAIN)
         known = self._known(closest)
