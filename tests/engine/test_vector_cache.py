@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import tracemalloc
 import weakref
 from collections.abc import Callable, Mapping
 
@@ -296,6 +297,21 @@ def test_a_saved_file_reads_its_own_rows_and_leaves_sealed_blocks_as_they_are() 
     ask(ROWS)
     assert read == list(range(ROWS - 10, ROWS))
     assert sealed == [BLOCK, BLOCK]
+
+
+@pytest.mark.parametrize("room", [MOST_BYTES, LITTLE_ROOM])
+def test_looking_again_at_thousands_of_equal_chunks_takes_little_memory(room: int) -> None:
+    vectors = unit(SETS["all equal"](np.random.default_rng(2), 64))
+    _, compare = filled(vectors, room)
+    compare(vectors[0], rough=True)
+    compared = compare(vectors[0], rough=True)
+    assert compared.rough is not None
+    tracemalloc.start()
+    closer = compared.closer(np.arange(ROWS))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_allclose(closer, 1, atol=0.02)
+    assert most < vectors.nbytes / 2
 
 
 class _SealedLater:

@@ -84,7 +84,7 @@ def compared(
     def look_again(places: Ids, products: Floats) -> Floats:
         """Returns the products at these places after a second look; `products` are those of the first one."""
         if held.looks:
-            return np.asarray(held.tail[rows[places]] @ vector, np.float32)
+            return _of_matrix(held.tail, rows[places], vector)
         numbers, within = np.divmod(rows[places], held.block)
         order = np.argsort(numbers, kind="stable")
         added = np.empty(len(places), np.float32)
