@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from sidecar.engine.index.held_rows import Compared
-from sidecar.engine.index.sealed_rows import Sealed, SealedRows, compare_with_numpy, seal, second_look
+from sidecar.engine.index.held_rows import Compared, is_faster
+from sidecar.engine.index.sealed_rows import FirstLook, Sealed, SealedRows, compare_with_numpy, seal, second_look
 from sidecar.engine.index.vector_cache import BLOCK, LOOK, MOST_BYTES, VectorCache
 from sidecar.engine.ports import Compare, Floats, Uint8s
 from sidecar.engine.search.vector_search import highest_places
@@ -119,7 +119,7 @@ def unit(vectors: NDArray[np.floating]) -> Vectors:
 def filled(vectors: Vectors, most_bytes: int = MOST_BYTES) -> tuple[VectorCache, Callable[..., Compared]]:
     """Returns a cache that has read all of these vectors, and a function that compares them and reads again what is
     missing."""
-    cache = VectorCache(most_bytes, FourBitProducts)
+    cache = VectorCache(most_bytes, FourBitProducts, pays=lambda *_: True)
     ids = np.arange(1, len(vectors) + 1, dtype=np.int64)
 
     def compare(query: NDArray[np.float32], *, rough: bool = False) -> Compared:
@@ -384,7 +384,7 @@ class _LookedLater:
         self.due: list[Callable[[], None]] = []
         self.vectors = unit(np.random.default_rng(6).standard_normal((200, 64)))
         room = 4 * 64 * 100
-        self.cache = VectorCache(room, FourBitProducts, block=100, later=self.due.append, look=16)
+        self.cache = VectorCache(room, FourBitProducts, 100, later=self.due.append, look=16, pays=lambda *_: True)
 
     def rough(self, *rows: int, exactly: bool = False) -> int:
         """Compares these rows, checks every product, and returns how many are rough."""
@@ -435,6 +435,33 @@ def test_where_no_first_look_can_be_prepared_everything_is_compared_exactly() ->
     assert cache.rough(*range(60)) == 0 and not cache.due, "it is not tried again"
 
 
+def test_where_a_first_look_takes_longer_everything_is_compared_exactly() -> None:
+    cache, judged = _LookedLater(), []
+
+    def pays(look: FirstLook, rows: Vectors) -> bool:
+        judged.append((len(look.errors), len(rows)))
+        return False
+
+    cache.cache = VectorCache(4 * 64 * 100, FourBitProducts, 100, later=cache.due.append, look=16, pays=pays)
+    assert cache.rough(*range(50)) == 0
+    cache.prepare()
+    assert cache.rough(*range(60)) == 0 and not cache.due, "it is not tried again"
+    assert judged == [(16, 16)]
+
+
+@pytest.mark.parametrize(("looking", "exactly", "pays"), [(2.0, 3.0, True), (3.0, 2.0, False)])
+def test_a_first_look_pays_if_the_shortest_of_several_took_less_time(
+    looking: float, exactly: float, pays: bool
+) -> None:
+    rows = unit(np.random.default_rng(8).standard_normal((16, 64)))
+    look = FirstLook(seal(np.arange(16), rows), 64, compare_with_numpy)
+    # Another program delays all but the fourth look and the second exact comparison.
+    taken = [second for n in range(5) for second in (looking + 9 * (n != 3), exactly + 9 * (n != 1))]
+    times = iter(np.cumsum([moment for second in taken for moment in (1.0, second)]).tolist())
+    assert is_faster(look, rows, clock=lambda: next(times)) == pays
+    assert not list(times)
+
+
 def test_few_rows_and_those_to_be_compared_exactly_get_no_first_look() -> None:
     cache = _LookedLater()
     cache.rough(*range(80))
@@ -454,7 +481,8 @@ def test_rows_that_do_not_fit_are_read_again_beside_those_with_a_first_look() ->
 
 def test_first_looks_at_float32_rows_end_when_blocks_are_sealed_or_everything_is_forgotten() -> None:
     later = _SealedLater()
-    later.cache = VectorCache(4 * 64 * 32 + 72 * 68, FourBitProducts, block=32, later=later.due.append, look=16)
+    room = 4 * 64 * 32 + 72 * 68
+    later.cache = VectorCache(room, FourBitProducts, 32, later=later.due.append, look=16, pays=lambda *_: True)
     assert later.rough(40) == 0
     later.due.pop()()
     assert later.rough(40) == 32, "two first looks at sixteen rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ Flags = NDArray[np.bool_]
 
 _SHARED = 8
 """From this many sealed blocks on, a second thread helps to compare them."""
+_TRIES = 5
+"""The shortest of so many times counts, because other programs lengthen some."""
 _DEVIATIONS = np.float32(6)
 """Float32 rows whose error must be higher than so many standard deviations to be close are not looked at again. One
 product in five hundred million errs by more."""
@@ -116,6 +119,21 @@ def products_of(held: HeldRows, rows: NDArray[np.intp], vector: Floats, runs: Se
         else:
             products[here] = _of_matrix(held.tail, within, vector)
     return products
+
+
+def is_faster(look: FirstLook, rows: Vectors, clock: Callable[[], float] = time.perf_counter) -> bool:
+    """Whether a first look at these rows takes less time than comparing them exactly. Some processors lack instructions
+    for it."""
+    vector = rows[0]
+    ways: tuple[Callable[[Floats], object], ...] = (look, rows.__matmul__)
+    taken: tuple[list[float], ...] = ([], [])
+    for _ in range(_TRIES):
+        for times, compare in zip(taken, ways, strict=True):
+            start = clock()
+            compare(vector)
+            times.append(clock() - start)
+    first_look, exact = map(min, taken)
+    return first_look < exact
 
 
 def _fill(products: Floats, held: HeldRows, vector: Floats) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.usage import give_memory_back
-from sidecar.engine.index.held_rows import Compared, Flags, HeldRows, compared, products_of
+from sidecar.engine.index.held_rows import Compared, Flags, HeldRows, compared, is_faster, products_of
 from sidecar.engine.index.sealed_rows import (
     Exact,
     FirstLook,
@@ -124,8 +124,10 @@ class VectorCache:
         saved: SavedBlocks | None = None,
         later: Callable[[Callable[[], None]], object] = _now,
         look: int = LOOK,
+        pays: Callable[[FirstLook, Vectors], bool] = is_faster,
     ) -> None:
-        """`later` runs what no question should wait for."""
+        """`later` runs what no question should wait for. Each `look` rows kept as float32 are prepared for a first look
+        together, if it `pays`."""
         self._most_bytes = most_bytes
         self._later = later
         self._sealing = False
@@ -133,6 +135,7 @@ class VectorCache:
         self._make_compare = make_compare
         self._block = block
         self._look = look
+        self._pays = pays
         self._saved = saved
         self._read_saved = saved is not None
         self._lock = make_lock(Rank.VECTOR_CACHE)
@@ -430,20 +433,22 @@ class VectorCache:
         return self._tail[begin : begin + self._look]
 
     def _make_looks(self) -> None:
-        """Prepares full blocks of the tail for a first look. Comparisons go on meanwhile. If this fails, it is not
-        tried again: everything is then compared exactly."""
+        """Prepares full blocks of the tail for a first look. Comparisons go on meanwhile. If this fails, or does not
+        pay on this machine, it is not tried again: everything is then compared exactly."""
         while self._make_look():
             pass
-        self._looking = False
         give_memory_back()
 
     def _make_look(self) -> bool:
-        """Prepares one block; returns False if there is none."""
+        """Prepares one block; returns False if that was the last one."""
         with self._lock:
             emptied, number, rows = self._emptied, len(self._looks), self._next_look()
-        if rows is None:
-            return False
+            if rows is None:
+                self._looking = False
+                return False
         look = FirstLook(seal(np.arange(len(rows)), rows), rows.shape[1], self._make_compare)
+        if not number and not self._pays(look, rows):
+            return False
         with self._lock:
             if not self._sealed and (self._emptied, len(self._looks)) == (emptied, number):
                 self._looks = (*self._looks, look)
