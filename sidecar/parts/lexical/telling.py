@@ -19,8 +19,8 @@ from sidecar.parts.lexical.postings import MOST_TERMS, rows_of
 
 _FIRST = MOST_TERMS // 3
 _RAREST = MOST_TERMS - _FIRST
-_MOST_COUNTED = 50_000
-"""The number of terms whose counts are kept."""
+_MANY = 50_000
+"""Counts that take some five megabytes."""
 
 
 class TermCounts:
@@ -39,10 +39,10 @@ class TermCounts:
         """Returns how many chunks have the term, dead ones included unless the living ones were counted."""
         return self.exact[term] if term in self.exact else self.with_dead[term]
 
-    def make_room(self) -> None:
-        """Forgets everything if it is very much."""
-        if len(self.exact) + len(self.with_dead) > _MOST_COUNTED:
-            self.exact, self.with_dead = {}, {}
+    @property
+    def are_many(self) -> bool:
+        """Whether these are so many counts that they take much memory."""
+        return len(self.exact) + len(self.with_dead) > _MANY
 
 
 def most_telling(
@@ -58,7 +58,6 @@ def most_telling(
     if len(terms) <= MOST_TERMS:
         return list(terms)
     counts = counts or TermCounts()
-    counts.make_room()
     others = terms[_FIRST:]
     _count(connection, [term for term in others if not counts.has(term)], counts)
     dead = max(0, indexed_chunks(connection) - len(chunks))

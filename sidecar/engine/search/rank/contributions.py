@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE, IndexColumns
-from sidecar.engine.search.rank.recent_terms import RecentTerms
+from sidecar.engine.search.rank.recent_terms import RecentTerms, term_counts
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.postings import FoundPostings, Postings, found_in, rows_of
-from sidecar.parts.lexical.telling import TermCounts, most_telling
+from sidecar.parts.lexical.telling import most_telling
 
 _FIELD_WEIGHTS = {
     Field.PATH: 2.0,
@@ -85,7 +85,7 @@ def contributions_of(
 ) -> list[list[Contribution]]:
     """Returns the contributions of the `most_telling` terms of each query, in their order. What queries share is read
     and computed once."""
-    counts = snapshot.memo.get(TermCounts, TermCounts)
+    counts = term_counts(snapshot)
     telling = [most_telling(snapshot.connection, snapshot.chunk_ids, terms, counts) for terms in queries]
     by_collection = snapshot.memo.get(_Recent, _Recent).by_collection
     recent = by_collection.get(columns.collection)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Generic, Protocol, TypeVar
 
+from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.locks import Rank, make_lock
+from sidecar.parts.lexical.telling import TermCounts
 
 
 class _Sized(Protocol):
@@ -44,3 +46,19 @@ class RecentTerms(Generic[T]):
             self._size += size
             while self._size > self._most:
                 self._size -= self._kept.pop(next(iter(self._kept))).nbytes
+
+
+class _Counts:
+    """The counts of one revision, which are begun anew when they are many. A search that uses the former ones goes on
+    with them."""
+
+    def __init__(self) -> None:
+        self.latest = TermCounts()
+
+
+def term_counts(snapshot: SearchedSnapshot) -> TermCounts:
+    """Returns how many chunks have the terms that recent searches of this revision were asked for."""
+    counts = snapshot.memo.get(_Counts, _Counts)
+    if counts.latest.are_many:
+        counts.latest = TermCounts()
+    return counts.latest
