@@ -20,7 +20,7 @@ from sidecar.engine.search.foreign import in_english
 from sidecar.engine.search.hits import rank_spans, to_hits
 from sidecar.engine.search.named import ends_of
 from sidecar.engine.search.query import Query, understand
-from sidecar.engine.search.rank.candidates import keep_allowed, propose
+from sidecar.engine.search.rank.candidates import keep_allowed, propose, propose_by_words
 from sidecar.engine.search.rank.chunk_choice import shown
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
@@ -71,12 +71,13 @@ class _Clock:
 @dataclass(frozen=True)
 class _Found:
     """The results of the word search and the vector search. `alpha` and `mode` are those in effect, which differ from
-    the requested ones if the model cannot be loaded. `closest` are chunk rows, best first. `nearest` is None if no
-    vectors were compared. `model` is the model's id; empty if no vectors were compared or some chunks have no vector
-    yet."""
+    the requested ones if the model cannot be loaded. `proposed` flags the files that words propose. `closest` are chunk
+    rows, best first. `nearest` is None if no vectors were compared. `model` is the model's id; empty if no vectors were
+    compared or some chunks have no vector yet."""
 
     match: WordScores
     symbols: DefinitionScores
+    proposed: Flags
     nearest: VectorSearch | None
     closest: Rows
     alpha: float
@@ -207,6 +208,8 @@ class Searcher:
             symbols = look_up(snapshot, columns, query) if wanted else DefinitionScores.nothing(snapshot)
             if allowed is not columns.in_collection:
                 keep_allowed(snapshot, allowed, match, symbols)
+            # Now and not later, because vectors are being compared meanwhile.
+            proposed = propose_by_words(snapshot, match, symbols)
         if cancelled():
             raise Cancelled
         if nearest is not None:
@@ -215,7 +218,7 @@ class Searcher:
             notice = " ".join(filter(None, (nearest.notice, _coverage_notice(snapshot, columns, allowed, alpha))))
             model = "" if notice else source.embedder().model_id
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
-        return _Found(match, symbols, nearest, closest, alpha, mode, notice, model)
+        return _Found(match, symbols, proposed, nearest, closest, alpha, mode, notice, model)
 
     def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> RankingInput:
         """Runs a search up to the point where features are weighed, with all features. Combiners are trained on the
@@ -236,7 +239,7 @@ class Searcher:
         allowed: Flags,
         wanted: frozenset[str] | None,
     ) -> RankingInput:
-        files = propose(snapshot, columns, found.match, found.symbols, found.closest, found.cosines)
+        files = propose(snapshot, columns, found.proposed, found.closest, found.cosines)
         groups = ChunkGroups(columns, files)
         if found.alpha < 1:
             add_plain(found.symbols, snapshot, columns, query, files)

@@ -26,30 +26,24 @@ def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: WordScores, 
         scores[~files] = 0
 
 
-def propose(
-    snapshot: SearchedSnapshot,
-    columns: IndexColumns,
-    match: WordScores,
-    symbols: DefinitionScores,
-    closest: Rows,
-    cosines: Floats,
-) -> Rows:
-    """Returns the rows of the candidate files, ascending: the best `CANDIDATES` files by each of BM25F, best chunk,
-    definitions of a sought name, file name, closeness, and mentions in a long question.
+def propose_by_words(snapshot: SearchedSnapshot, match: WordScores, symbols: DefinitionScores) -> Flags:
+    """Returns which files, shape [files], are among the best `CANDIDATES` by each of BM25F, best chunk, definitions of
+    a sought name, file name, and mentions in a long question."""
+    chosen = np.zeros(len(snapshot.file_ids), bool)
+    chosen[match.best_by_chunk(CANDIDATES, snapshot.paths)] = True
+    for scores in (match.files, symbols.files_sought, symbols.stems, symbols.files_named):
+        chosen[strongest(scores, CANDIDATES, snapshot.paths)] = True
+    return chosen
+
+
+def propose(snapshot: SearchedSnapshot, columns: IndexColumns, by_words: Flags, closest: Rows, cosines: Floats) -> Rows:
+    """Returns the rows of the candidate files, ascending: those `by_words`, and the best `CANDIDATES` by closeness.
 
     `closest` are chunk rows, best first, and `cosines` their cosines. Only files of the collection that have chunks are
     proposed.
     """
     closeness = np.zeros(len(snapshot.file_ids), np.float32)
     closeness[snapshot.chunk_file[closest[::-1]]] = cosines[::-1] + 2
-    chosen = np.zeros(len(closeness), bool)
-    chosen[match.best_by_chunk(CANDIDATES, snapshot.paths)] = True
-    for scores in (
-        match.files,
-        symbols.files_sought,
-        symbols.stems,
-        closeness,
-        symbols.files_named,
-    ):
-        chosen[strongest(scores, CANDIDATES, snapshot.paths)] = True
+    chosen = by_words.copy()
+    chosen[strongest(closeness, CANDIDATES, snapshot.paths)] = True
     return (chosen & (columns.group_of >= 0)).nonzero()[0].astype(np.int32)
