@@ -261,8 +261,7 @@ def test_what_was_not_asked_for_the_longest_is_dropped_first(index: SmallIndex) 
         each = {word: scored_terms(snapshot, columns, [word])[0] for word in WORDS}
     recent: RecentTerms[ScoredTerm] = RecentTerms(most=sum(term.nbytes for term in each.values()) - 1)
     for word in WORDS[:-1]:
-        recent.keep(word, each[word])
-    assert recent.get(WORDS[0]) is each[WORDS[0]]
-    recent.keep(WORDS[-1], each[WORDS[-1]])
-    assert recent.get(WORDS[1]) is None
-    assert all(recent.get(word) is each[word] for word in (WORDS[0], *WORDS[2:]))
+        recent.keep({word: each[word]})
+    assert recent.find(WORDS[:1]) == {WORDS[0]: each[WORDS[0]]}
+    recent.keep({WORDS[-1]: each[WORDS[-1]]})
+    assert recent.find(WORDS) == {word: each[word] for word in WORDS if word != WORDS[1]}

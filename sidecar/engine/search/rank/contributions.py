@@ -91,11 +91,11 @@ def contributions_of(
     recent = by_collection.get(columns.collection)
     recent = recent or by_collection.setdefault(columns.collection, RecentTerms(_MOST_KEPT))
     terms = list(dict.fromkeys(term for some in telling for term in some))
-    found = {term: kept for term in terms if (kept := recent.get(term)) is not None}
+    found = recent.find(terms)
     unknown = [term for term in terms if term not in found]
-    for term, computed in zip(unknown, _compute(snapshot, columns, unknown), strict=True):
-        found[term] = computed
-        recent.keep(term, computed)
+    computed = dict(zip(unknown, _compute(snapshot, columns, unknown), strict=True))
+    recent.keep(computed)
+    found |= computed
     return [[found[term] for term in some] for some in telling]
 
 

@@ -150,13 +150,13 @@ def _plain(query: Query) -> tuple[str, ...]:
 def _definitions_of(snapshot: SearchedSnapshot, names: Sequence[str]) -> dict[str, _Definitions]:
     """Returns the definitions of each of these names. Long questions share the names that are defined most often."""
     recent = snapshot.memo.get(_Recent, _Recent).names
-    found = {name: kept for name in names if (kept := recent.get(name)) is not None}
+    found = recent.find(names)
     unknown = [name for name in names if name not in found]
     if unknown:
         read = _by_name(find_definitions(snapshot.connection, unknown))
-        for name in unknown:
-            found[name] = read.get(name, _NOWHERE)
-            recent.keep(name, found[name])
+        looked_up = {name: read.get(name, _NOWHERE) for name in unknown}
+        recent.keep(looked_up)
+        found |= looked_up
     return found
 
 

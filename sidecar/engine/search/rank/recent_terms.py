@@ -3,6 +3,7 @@ chunks contain take long and are common in questions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from sidecar.engine.search.source import SearchedSnapshot
@@ -28,22 +29,27 @@ class RecentTerms(Generic[T]):
         self._kept: dict[str, T] = {}
         self._size = 0
 
-    def get(self, term: str) -> T | None:
-        """Returns the term's value if it is kept, else None."""
+    def find(self, terms: Iterable[str]) -> dict[str, T]:
+        """Returns the values of those of these terms that are kept."""
+        found = {}
         with self._lock:
-            found = self._kept.pop(term, None)
-            if found is not None:
-                self._kept[term] = found  # moves it to the end, as the last one requested
-            return found
+            for term in terms:
+                value = self._kept.pop(term, None)
+                if value is not None:
+                    self._kept[term] = found[term] = value  # moves it to the end, as the last one requested
+        return found
 
-    def keep(self, term: str, found: T) -> None:
-        """Keeps the term's value, and drops those whose last request is the longest ago if all take too much memory."""
-        size = found.nbytes
+    def keep(self, found: Mapping[str, T]) -> None:
+        """Keeps the terms' values, and drops those whose last request is the longest ago if all take too much
+        memory."""
+        if not found:
+            return
         with self._lock:
-            if term in self._kept or size > self._most:
-                return
-            self._kept[term] = found
-            self._size += size
+            for term, value in found.items():
+                size = value.nbytes
+                if term not in self._kept and size <= self._most:
+                    self._kept[term] = value
+                    self._size += size
             while self._size > self._most:
                 self._size -= self._kept.pop(next(iter(self._kept))).nbytes
 

@@ -75,11 +75,11 @@ def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Seque
     recent = by_collection.get(columns.collection) or by_collection.setdefault(
         columns.collection, RecentTerms(MOST_KEPT)
     )
-    found = {term: kept for term in terms if (kept := recent.get(term)) is not None}
+    found = recent.find(terms)
     unknown = [term for term in terms if term not in found]
-    for term, read in zip(unknown, _read(snapshot, columns, unknown), strict=True):
-        found[term] = read
-        recent.keep(term, read)
+    read = dict(zip(unknown, _read(snapshot, columns, unknown), strict=True))
+    recent.keep(read)
+    found |= read
     return [found[term] for term in terms]
 
 
