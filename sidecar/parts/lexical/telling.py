@@ -30,6 +30,8 @@ class TermCounts:
     def __init__(self) -> None:
         self.exact: dict[str, int] = {}
         self.with_dead: dict[str, int] = {}
+        self.indexed: int | None = None
+        """How many chunks the segments had, dead or alive. After a merge they have fewer."""
 
     def has(self, term: str) -> bool:
         """Whether anything is known of the term."""
@@ -57,10 +59,13 @@ def most_telling(
     """
     if len(terms) <= MOST_TERMS:
         return list(terms)
-    counts = counts or TermCounts()
+    indexed = indexed_chunks(connection)
+    if counts is None or counts.indexed not in (None, indexed):
+        counts = TermCounts()
+    counts.indexed = indexed
     others = terms[_FIRST:]
     _count(connection, [term for term in others if not counts.has(term)], counts)
-    dead = max(0, indexed_chunks(connection) - len(chunks))
+    dead = max(0, indexed - len(chunks))
     others = [term for term in others if counts.of(term)]
     if dead:
         others = _count_living(connection, chunks, others, counts, dead)
