@@ -18,7 +18,7 @@ from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
-from sidecar.engine.search.rank.recent_terms import RecentTerms, term_counts
+from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.rank.scores_on_demand import ScoresOnDemand, best_files, score_on_demand
 from sidecar.engine.search.rank.term_postings import ScoredTerm, scored_terms
 from sidecar.engine.search.rank.term_runs import runs_of
@@ -235,16 +235,6 @@ def test_what_was_asked_before_changes_no_score(
                     match_query(each, columns_of(each, collection), terms, title) for each in (alone, before)
                 )
                 assert same(first, later)
-
-
-def test_counts_of_very_many_terms_are_begun_anew_and_a_search_that_uses_them_goes_on(index: SmallIndex) -> None:
-    with index.snapshot() as snapshot:
-        before = term_counts(snapshot)
-        assert term_counts(snapshot) is before
-        before.with_dead.update((f"term{number}", number) for number in range(60_000))
-        after = term_counts(snapshot)
-        assert after is not before and not after.has("term7")
-        assert before.of("term7") == 7
 
 
 def same(one: LexicalScores, other: LexicalScores) -> bool:

@@ -66,6 +66,31 @@ def test_each_term_is_counted_once(connection: sqlite3.Connection) -> None:
     assert not any(f"'{word}'" in statement for statement in read for word in WORDS[MOST_TERMS // 3 : -MOST_TERMS // 3])
 
 
+def test_after_a_merge_terms_are_counted_anew_and_the_choice_is_that_of_an_index_made_anew(
+    connection: sqlite3.Connection,
+) -> None:
+    others, often = WORDS[:MOST_TERMS], "often"
+    write(connection, *([" ".join(others)] * 5), *([often] * 3))
+    for _ in range(30):
+        remove(connection, *write(connection, often))
+    counts, alive = TermCounts(), living(connection)
+    most_telling(connection, alive, [*WORDS[MOST_TERMS:], often, "seldom", *others[:64]], counts)
+    merge_segments(connection, force=True)
+    asked = [*others, often]
+    assert often in most_telling(connection, alive, asked)
+    assert most_telling(connection, alive, asked, counts) == most_telling(connection, alive, asked)
+
+
+def test_counts_of_very_many_terms_are_begun_anew_and_a_search_that_uses_them_goes_on() -> None:
+    counts = TermCounts()
+    before = counts.of_segments(7)
+    assert counts.of_segments(7) is before
+    before.with_dead.update((f"term{number}", number) for number in range(60_000))
+    after = counts.of_segments(7)
+    assert after is not before and not after.has("term7")
+    assert before.of("term7") == 7
+
+
 def test_a_word_of_one_file_that_was_saved_a_hundred_times_is_as_rare_as_before(connection: sqlite3.Connection) -> None:
     terms = [*WORDS[:MOST_TERMS], "often"]
     write(connection, *([" ".join(terms)] * 3))

@@ -23,15 +23,15 @@ _MANY = 50_000
 """Counts that take some five megabytes."""
 
 
-class TermCounts:
-    """How many chunks have a term in their bodies, as far as one revision has been asked for it: `exact` counts the
-    living ones only, `with_dead` all. Several threads may use it: they would write the same."""
+class _Counted:
+    """How many chunks have a term in their bodies, as far as it was asked for: `exact` counts the living ones only,
+    `with_dead` all that the segments have, which have `indexed` chunks. Several threads may add to it: they write the
+    same."""
 
-    def __init__(self) -> None:
+    def __init__(self, indexed: int) -> None:
+        self.indexed = indexed
         self.exact: dict[str, int] = {}
         self.with_dead: dict[str, int] = {}
-        self.indexed: int | None = None
-        """How many chunks the segments had, dead or alive. After a merge they have fewer."""
 
     def has(self, term: str) -> bool:
         """Whether anything is known of the term."""
@@ -41,28 +41,36 @@ class TermCounts:
         """Returns how many chunks have the term, dead ones included unless the living ones were counted."""
         return self.exact[term] if term in self.exact else self.with_dead[term]
 
-    @property
-    def are_many(self) -> bool:
-        """Whether these are so many counts that they take much memory."""
-        return len(self.exact) + len(self.with_dead) > _MANY
+
+class TermCounts:
+    """The counts of terms that searches of one revision have needed. They are begun anew when they are many, and after
+    a merge, which drops dead chunks within a revision. A search that uses the former ones goes on with them."""
+
+    def __init__(self) -> None:
+        self._latest = _Counted(0)
+
+    def of_segments(self, indexed: int) -> _Counted:
+        """Returns the counts in segments that have so many chunks, dead or alive."""
+        known = self._latest
+        if known.indexed != indexed or len(known.exact) + len(known.with_dead) > _MANY:
+            self._latest = known = _Counted(indexed)
+        return known
 
 
 def most_telling(
-    connection: sqlite3.Connection, chunks: Ids, terms: Sequence[str], counts: TermCounts | None = None
+    connection: sqlite3.Connection, chunks: Ids, terms: Sequence[str], known: TermCounts | None = None
 ) -> list[str]:
     """Returns at most `MOST_TERMS` of these terms, in their order. If there are more, it takes the first `MOST_TERMS //
     3`, because a text begins with what it is about, and of the others the rarest that are in the body of a living
     chunk.
 
-    `chunks` are the ids of the living chunks, ascending. `counts` are those of the same revision; those of other terms
+    `chunks` are the ids of the living chunks, ascending. `known` are counts of the same revision; those of other terms
     are added.
     """
     if len(terms) <= MOST_TERMS:
         return list(terms)
     indexed = indexed_chunks(connection)
-    if counts is None or counts.indexed not in (None, indexed):
-        counts = TermCounts()
-    counts.indexed = indexed
+    counts = (known or TermCounts()).of_segments(indexed)
     others = terms[_FIRST:]
     _count(connection, [term for term in others if not counts.has(term)], counts)
     dead = max(0, indexed - len(chunks))
@@ -74,7 +82,7 @@ def most_telling(
     return [term for term in terms if term in kept]
 
 
-def _count(connection: sqlite3.Connection, terms: Sequence[str], counts: TermCounts) -> None:
+def _count(connection: sqlite3.Connection, terms: Sequence[str], counts: _Counted) -> None:
     """Adds the counts of these terms, dead chunks included."""
     found = dict.fromkeys(terms, 0)
     for term, length, width in rows_of(connection, terms, "length(bodies), substr(bodies, 1, 1)"):
@@ -84,7 +92,7 @@ def _count(connection: sqlite3.Connection, terms: Sequence[str], counts: TermCou
 
 
 def _count_living(
-    connection: sqlite3.Connection, chunks: Ids, terms: Sequence[str], counts: TermCounts, dead: int
+    connection: sqlite3.Connection, chunks: Ids, terms: Sequence[str], counts: _Counted, dead: int
 ) -> list[str]:
     """Counts the living chunks that have a term, at least for all terms that may be among the rarest that any has:
     reading the postings of a frequent term takes long. Returns the terms that are counted. At most `dead` chunks are

@@ -7,21 +7,22 @@ Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.memo import ByCollection
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE, IndexColumns
-from sidecar.engine.search.rank.recent_terms import RecentTerms, term_counts
+from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.postings import FoundPostings, Postings, found_in, rows_of
-from sidecar.parts.lexical.telling import most_telling
+from sidecar.parts.lexical.telling import TermCounts, most_telling
 
 _FIELD_WEIGHTS = {
     Field.PATH: 2.0,
@@ -73,11 +74,8 @@ class Contribution:
         return _OBJECTS + sum(array.nbytes for array in (*rows, *scores))
 
 
-@dataclass(frozen=True)
-class _Recent:
-    """The recent terms of one revision, by collection."""
-
-    by_collection: dict[int, RecentTerms[Contribution]] = field(default_factory=dict)
+class _Recent(ByCollection[RecentTerms[Contribution]]):
+    """The recent terms of one revision."""
 
 
 def contributions_of(
@@ -85,24 +83,18 @@ def contributions_of(
 ) -> list[list[Contribution]]:
     """Returns the contributions of the `most_telling` terms of each query, in their order. What queries share is read
     and computed once."""
-    counts = term_counts(snapshot)
+    counts = snapshot.memo.get(TermCounts, TermCounts)
     telling = [most_telling(snapshot.connection, snapshot.chunk_ids, terms, counts) for terms in queries]
-    by_collection = snapshot.memo.get(_Recent, _Recent).by_collection
-    recent = by_collection.get(columns.collection)
-    recent = recent or by_collection.setdefault(columns.collection, RecentTerms(_MOST_KEPT))
+    recent = snapshot.memo.get(_Recent, lambda: _Recent(None)).get(
+        columns.collection, lambda _: RecentTerms(_MOST_KEPT)
+    )
     terms = list(dict.fromkeys(term for some in telling for term in some))
-    found = recent.find(terms)
-    unknown = [term for term in terms if term not in found]
-    computed = dict(zip(unknown, _compute(snapshot, columns, unknown), strict=True))
-    recent.keep(computed)
-    found |= computed
+    found = recent.get(terms, lambda unknown: _compute(snapshot, columns, unknown))
     return [[found[term] for term in some] for some in telling]
 
 
 def _compute(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[Contribution]:
-    """Computes the contributions of these terms, as many at once as fit."""
-    if not terms:
-        return []
+    """Computes the contributions of these terms, of which there is at least one, as many at once as fit."""
     rows = rows_of(snapshot.connection, terms, "bodies, names, fields")
     step = max(1, _CELLS // max(1, len(snapshot.file_ids)))
     lots = (found_in(rows, terms[start : start + step]) for start in range(0, len(terms), step))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
@@ -76,11 +76,11 @@ _NO_IDS: Ids = np.zeros(0, np.int64)
 _NOWHERE = _Definitions(_NO_IDS, _NO_IDS, np.zeros(0), (), np.zeros(0, np.int16), [])
 
 
-@dataclass(frozen=True)
-class _Recent:
+class _Recent(RecentTerms[_Definitions]):
     """The names that recent searches of a revision have looked up."""
 
-    names: RecentTerms[_Definitions] = field(default_factory=lambda: RecentTerms(_MOST_KEPT))
+    def __init__(self) -> None:
+        super().__init__(_MOST_KEPT)
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,12 @@ def _plain(query: Query) -> tuple[str, ...]:
 
 def _definitions_of(snapshot: SearchedSnapshot, names: Sequence[str]) -> dict[str, _Definitions]:
     """Returns the definitions of each of these names. Long questions share the names that are defined most often."""
-    recent = snapshot.memo.get(_Recent, _Recent).names
-    found = recent.find(names)
-    unknown = [name for name in names if name not in found]
-    if unknown:
-        read = _by_name(find_definitions(snapshot.connection, unknown))
-        looked_up = {name: read.get(name, _NOWHERE) for name in unknown}
-        recent.keep(looked_up)
-        found |= looked_up
-    return found
+
+    def read(unknown: Sequence[str]) -> list[_Definitions]:
+        found = _by_name(find_definitions(snapshot.connection, unknown))
+        return [found.get(name, _NOWHERE) for name in unknown]
+
+    return snapshot.memo.get(_Recent, _Recent).get(names, read)
 
 
 def _by_name(rows: Iterable[DefinitionRow]) -> dict[str, _Definitions]:

@@ -3,12 +3,10 @@ chunks contain take long and are common in questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.locks import Rank, make_lock
-from sidecar.parts.lexical.telling import TermCounts
 
 
 class _Sized(Protocol):
@@ -39,11 +37,20 @@ class RecentTerms(Generic[T]):
                     self._kept[term] = found[term] = value  # moves it to the end, as the last one requested
         return found
 
+    def get(self, terms: Sequence[str], make: Callable[[Sequence[str]], Iterable[T]]) -> dict[str, T]:
+        """Returns the value of each of these terms, which must all be different. `make` returns the values of those
+        that are not kept, in their order; it is called at most once, without the lock."""
+        found = self.find(terms)
+        unknown = [term for term in terms if term not in found]
+        if unknown:
+            made = dict(zip(unknown, make(unknown), strict=True))
+            self.keep(made)
+            found |= made
+        return found
+
     def keep(self, found: Mapping[str, T]) -> None:
         """Keeps the terms' values, and drops those whose last request is the longest ago if all take too much
         memory."""
-        if not found:
-            return
         with self._lock:
             for term, value in found.items():
                 size = value.nbytes
@@ -52,19 +59,3 @@ class RecentTerms(Generic[T]):
                     self._size += size
             while self._size > self._most:
                 self._size -= self._kept.pop(next(iter(self._kept))).nbytes
-
-
-class _Counts:
-    """The counts of one revision, which are begun anew when they are many. A search that uses the former ones goes on
-    with them."""
-
-    def __init__(self) -> None:
-        self.latest = TermCounts()
-
-
-def term_counts(snapshot: SearchedSnapshot) -> TermCounts:
-    """Returns how many chunks have the terms that recent searches of this revision were asked for."""
-    counts = snapshot.memo.get(_Counts, _Counts)
-    if counts.latest.are_many:
-        counts.latest = TermCounts()
-    return counts.latest

@@ -19,14 +19,13 @@ import numpy as np
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.contributions import DAMPING
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, IndexColumns
-from sidecar.engine.search.rank.recent_terms import term_counts
 from sidecar.engine.search.rank.strongest import reached_by, strongest
 from sidecar.engine.search.rank.term_postings import scored_terms
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, WordScores, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.telling import most_telling
+from sidecar.parts.lexical.telling import TermCounts, most_telling
 
 _AT_ONCE = 4
 """The first lot of files to examine has this many times the wanted number, the likeliest first. Each further lot is
@@ -41,7 +40,8 @@ class ScoresOnDemand:
     def __init__(self, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> None:
         """If there are many terms, only the `most_telling` are looked up, and the others count as missing in the
         shares."""
-        telling = most_telling(snapshot.connection, snapshot.chunk_ids, terms, term_counts(snapshot))
+        counts = snapshot.memo.get(TermCounts, TermCounts)
+        telling = most_telling(snapshot.connection, snapshot.chunk_ids, terms, counts)
         self._terms = scored_terms(snapshot, columns, telling)
         self._columns = columns
         self.rarity = float(np.sum([term.chunk_weight for term in self._terms], dtype=np.float64))

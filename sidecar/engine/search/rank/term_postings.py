@@ -7,12 +7,13 @@ What they add to scores is computed once too, except for what depends on the res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 
+from sidecar.engine.concurrency.memo import ByCollection
 from sidecar.engine.search.rank.contributions import FIELD_K1, FIELD_WEIGHTS
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns, starts_of_runs
 from sidecar.engine.search.rank.recent_terms import RecentTerms
@@ -62,31 +63,19 @@ class ScoredTerm:
         return sum(array.nbytes for array in arrays) + sum(each.nbytes for each in runs)
 
 
-@dataclass(frozen=True)
-class _Recent:
-    """The recent terms of one revision, by collection."""
-
-    by_collection: dict[int, RecentTerms[ScoredTerm]] = field(default_factory=dict)
+class _Recent(ByCollection[RecentTerms[ScoredTerm]]):
+    """The recent terms of one revision."""
 
 
 def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
     """Returns each of these terms, which must all be different, as it occurs in the collection."""
-    by_collection = snapshot.memo.get(_Recent, _Recent).by_collection
-    recent = by_collection.get(columns.collection) or by_collection.setdefault(
-        columns.collection, RecentTerms(MOST_KEPT)
-    )
-    found = recent.find(terms)
-    unknown = [term for term in terms if term not in found]
-    read = dict(zip(unknown, _read(snapshot, columns, unknown), strict=True))
-    recent.keep(read)
-    found |= read
+    recent = snapshot.memo.get(_Recent, lambda: _Recent(None)).get(columns.collection, lambda _: RecentTerms(MOST_KEPT))
+    found = recent.get(terms, lambda unknown: _read(snapshot, columns, unknown))
     return [found[term] for term in terms]
 
 
 def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
-    """Reads each of these terms."""
-    if not terms:
-        return []
+    """Reads each of these terms, of which there is at least one."""
     found = read_postings(snapshot.connection, terms)
     bodies, names = (_in_chunks(snapshot, columns, each) for each in (found.bodies_by_term, found.names_by_term))
     fields = _in_fields(columns, found.fields_by_term)
