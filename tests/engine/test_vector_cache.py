@@ -396,6 +396,14 @@ class _LookedLater:
         np.testing.assert_allclose(compared.closer(np.arange(len(rows))), some @ self.vectors[3], atol=1e-6)
         return 0 if compared.rough is None else int(compared.rough.sum())
 
+    @classmethod
+    def prepared(cls, rows: int) -> _LookedLater:
+        """Returns one that has compared so many rows, and prepared their first looks."""
+        cache = cls()
+        cache.rough(*range(rows))
+        cache.prepare()
+        return cache
+
     def prepare(self) -> None:
         """Runs what is due."""
         while self.due:
@@ -412,9 +420,7 @@ def test_no_question_waits_until_a_first_look_is_prepared() -> None:
 
 
 def test_rows_that_come_later_get_a_first_look_later() -> None:
-    cache = _LookedLater()
-    cache.rough(*range(20))
-    cache.prepare()
+    cache = _LookedLater.prepared(20)
     assert cache.rough(*range(30)) == 16
     assert cache.rough(*range(70)) == 16
     cache.prepare()
@@ -463,18 +469,14 @@ def test_a_first_look_pays_if_the_shortest_of_several_took_less_time(
 
 
 def test_few_rows_and_those_to_be_compared_exactly_get_no_first_look() -> None:
-    cache = _LookedLater()
-    cache.rough(*range(80))
-    cache.prepare()
+    cache = _LookedLater.prepared(80)
     assert cache.rough(*range(0, 80, 5)) == 0
     assert cache.rough(*range(80), exactly=True) == 0
     assert cache.rough(*range(80)) == 80
 
 
 def test_rows_that_do_not_fit_are_read_again_beside_those_with_a_first_look() -> None:
-    cache = _LookedLater()
-    cache.rough(*range(90))
-    cache.prepare()
+    cache = _LookedLater.prepared(90)
     assert cache.rough(*range(95)) == 80
     assert cache.rough(*range(105)) == 80
 
@@ -493,9 +495,7 @@ def test_first_looks_at_float32_rows_end_when_blocks_are_sealed_or_everything_is
     assert later.rough(60) == 32
     assert later.rough(100) == 32
 
-    cache = _LookedLater()
-    cache.rough(*range(90))
-    cache.prepare()
+    cache = _LookedLater.prepared(90)
     cache.rough(*range(100, 200))
     assert cache.rough(*range(100, 200)) == 0, "the cache has started anew"
     cache.prepare()

@@ -30,7 +30,8 @@ LARGEST_ERROR = 0.0034
 class RoughSnapshot:
     """A snapshot of many vectors: `exact` has their cosines to the question, `errors` what those of the second look
     differ by, none if all are kept as float32, and `first_errors`, at most `MARGIN`, those of the first look. Notes
-    which rows are looked at again and computed again. The rows in `lost` have no vector."""
+    which rows are looked at again and computed again. The rows in `lost` have no vector; those in `exactly` are
+    compared exactly at once."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class RoughSnapshot:
         errors: NDArray[np.float32] | None,
         first_errors: NDArray[np.float32] | None = None,
         lost: Sequence[int] = (),
+        exactly: Sequence[int] = (),
     ) -> None:
         self.chunk_ids = np.arange(len(exact))
         self.looked_again: list[int] = []
@@ -45,6 +47,7 @@ class RoughSnapshot:
         self._exact = exact
         self._errors = np.zeros(len(exact), np.float32) if errors is None else errors
         self._first_errors = self._errors if first_errors is None else first_errors
+        self._looked_at = ~np.isin(self.chunk_ids, exactly)
         self._closer_is_exact = errors is None
         self._found = ~np.isin(self.chunk_ids, lost)
 
@@ -65,12 +68,14 @@ class RoughSnapshot:
             return (self._exact + self._errors)[rows[places]].astype(np.float32)
 
         found = self._found[rows]
-        products = np.where(found, self._exact[rows] + self._first_errors[rows] if rough else self._exact[rows], 0)
+        products = np.where(
+            found, self._exact[rows] + (self._first_errors * self._looked_at)[rows] if rough else self._exact[rows], 0
+        )
         return SimpleNamespace(
             products=products.astype(np.float32),
             found=found,
-            rough=found.copy() if rough else None,
-            margin=np.full(len(rows), MARGIN, np.float32) if self._closer_is_exact else MARGIN,
+            rough=found & self._looked_at[rows] if rough else None,
+            margin=self._looked_at[rows] * np.float32(MARGIN) if self._closer_is_exact else MARGIN,
             closer_is_exact=self._closer_is_exact,
             closer=closer,
         )
@@ -126,6 +131,13 @@ def test_what_the_second_look_finds_exactly_is_not_computed_again() -> None:
     snapshot = RoughSnapshot(exact, None)
     assert closest(snapshot) == np.argsort(-np.round(exact, 4), kind="stable")[:DEPTH].tolist()
     assert DEPTH <= len(snapshot.looked_again) < 1500 and not snapshot.compared_again
+
+
+def test_of_cosines_that_are_equal_when_rounded_the_first_rows_are_found_whichever_are_compared_at_once() -> None:
+    # Around the 200th place are two rows that differ in the fifth decimal, the lower one first.
+    exact = np.concatenate([np.linspace(0.9, 0.6, DEPTH - 1), [0.50001, 0.50003], np.full(300, 0.1)]).astype(np.float32)
+    for exactly in ((), range(len(exact)), (DEPTH - 1, DEPTH), (DEPTH - 1,), (DEPTH,)):
+        assert closest(RoughSnapshot(exact, None, exactly=exactly)) == list(range(DEPTH))
 
 
 def test_most_chunks_get_one_look_only() -> None:

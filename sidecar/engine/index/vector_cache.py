@@ -181,12 +181,13 @@ class VectorCache:
         read-only `ids` are is remembered for the next call with the same array, which is then faster.
         """
         try:
-            return self._compare(ids, vector, load, rough, passing)
+            found = self._compare(ids, vector, load, rough, passing)
         finally:
             if self._made:
                 self._give_back()
-            if rough:
-                self._look_later()
+        if rough:
+            self._look_later()
+        return found
 
     def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool, passing: Ids) -> Compared:
         if self._read_saved and len(ids) >= self._block:

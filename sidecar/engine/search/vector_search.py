@@ -86,14 +86,14 @@ class _Rough:
         return found
 
     def likely(self, limit: int, margin: float | Floats) -> Places:
-        """Returns the places, ascending, of all that may be among the `limit` highest, if the first look errs by at
-        most `margin`; all of these get a second look."""
+        """Returns the places, ascending, of all that may be among the `limit` highest after rounding, if the first look
+        errs by at most `margin`; all of these get a second look."""
         highest = self.at(highest_places(self.cosines, limit))
         if len(highest) < limit:
             return np.arange(len(self.rows))
         # Of these, so many are at least as high, so the highest of all are too.
         least = np.partition(highest, len(highest) - limit)[len(highest) - limit]
-        return np.flatnonzero(self.cosines >= least - np.asarray(margin, np.float32))
+        return np.flatnonzero(self.cosines >= least - _ROUNDED - np.asarray(margin, np.float32))
 
 
 class _SlotTable(RowTable):
