@@ -93,7 +93,7 @@ class Rank(IntEnum):
     VECTOR_CACHE = auto()
     """The vectors held in memory."""
     RECENT_TERMS = auto()
-    """The postings that recent searches have used."""
+    """What recent searches have read or computed for terms and names."""
     PATH_TABLE = auto()
     """The table of facts that follow from paths."""
     PARSED_PATTERNS = auto()

@@ -21,8 +21,8 @@ _SHARED = 8
 _TRIES = 5
 """The shortest of so many times counts, because other programs lengthen some."""
 _DEVIATIONS = np.float32(6)
-"""Float32 rows whose error must be higher than so many standard deviations to be close are not looked at again. One
-product in five hundred million errs by more."""
+"""A float32 row is left out if only an error of more than so many standard deviations could hide that it is close. If
+errors are distributed normally, one in five hundred million is larger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sidecar.engine.search.source import Flags, Rows
 from sidecar.parts.lexical.bm25 import Floats
 
 _SCORED = 3
-"""The number of chunks of a candidate file whose cosines are computed even if the vector search did not return them."""
+"""The number of chunks of a candidate file whose cosines are computed even if the vector store did not return them."""
 
 
 @dataclass(frozen=True)
