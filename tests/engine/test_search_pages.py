@@ -250,7 +250,7 @@ def test_while_memory_has_room_for_all_vectors_they_are_compared_and_the_store_i
 ) -> None:
     index, slots, vectors = big
     store = ListedStore(slots, vectors)
-    roomy = with_store(index.with_room(4 * vectors.size), store)
+    roomy = with_store(index.with_room(5 * vectors.size), store)
     for mode in ("vector", "hybrid"):
         assert roomy.search("task_777", mode=mode).hits == with_store(index, store).search("task_777", mode=mode).hits
     assert len(store.limits) == 2
@@ -285,7 +285,7 @@ def test_a_search_is_cancelled_while_vectors_are_read(big: tuple[SmallIndex, np.
         asked += 1
         return asked > 1
 
-    with index.with_room(4 * vectors.size).source() as source, pytest.raises(Cancelled):
+    with index.with_room(5 * vectors.size).source() as source, pytest.raises(Cancelled):
         index.searcher.search(source, SearchRequest("task_777", mode="vector"), cancelled)
 
 

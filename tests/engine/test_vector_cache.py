@@ -27,7 +27,8 @@ from tests.patience import PATIENCE_S
 
 DIMENSION = 8
 _COSINES = [float(np.float32(number / 48)) for number in range(-48, 49)]
-ROW_BYTES = DIMENSION * 4
+ROW_BYTES = DIMENSION * 4 + DIMENSION // 2 + 8
+"""As float32, with a first look."""
 
 
 class Disk:
@@ -383,8 +384,8 @@ class _LookedLater:
     def __init__(self) -> None:
         self.due: list[Callable[[], None]] = []
         self.vectors = unit(np.random.default_rng(6).standard_normal((200, 64)))
-        room = 4 * 64 * 100
-        self.cache = VectorCache(room, FourBitProducts, 100, later=self.due.append, look=16, pays=lambda *_: True)
+        room = (4 * 64 + 40) * 100
+        self.cache = VectorCache(room, FourBitProducts, 120, later=self.due.append, look=16, pays=lambda *_: True)
 
     def rough(self, *rows: int, exactly: bool = False) -> int:
         """Compares these rows, checks every product, and returns how many are rough."""
@@ -434,7 +435,7 @@ def test_where_no_first_look_can_be_prepared_everything_is_compared_exactly() ->
     def fail(packed: Uint8s, scales: Floats, dimension: int) -> Compare:
         raise RuntimeError("the operator is missing")
 
-    cache.cache = VectorCache(4 * 64 * 100, fail, block=100, later=cache.due.append, look=16)
+    cache.cache = VectorCache((4 * 64 + 40) * 100, fail, block=120, later=cache.due.append, look=16)
     assert cache.rough(*range(50)) == 0
     with pytest.raises(RuntimeError):
         cache.prepare()
@@ -448,7 +449,7 @@ def test_where_a_first_look_takes_longer_everything_is_compared_exactly() -> Non
         judged.append((len(look.errors), len(rows)))
         return False
 
-    cache.cache = VectorCache(4 * 64 * 100, FourBitProducts, 100, later=cache.due.append, look=16, pays=pays)
+    cache.cache = VectorCache((4 * 64 + 40) * 100, FourBitProducts, 120, later=cache.due.append, look=16, pays=pays)
     assert cache.rough(*range(50)) == 0
     cache.prepare()
     assert cache.rough(*range(60)) == 0 and not cache.due, "it is not tried again"

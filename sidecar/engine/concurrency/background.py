@@ -11,7 +11,10 @@ _T = TypeVar("_T")
 
 
 def beside(work: Callable[[], _T]) -> Future[_T]:
-    """Starts `work` at once. The future gets its result or exception, which is lost if the caller never asks for it."""
+    """Starts `work` at once. The future gets its result or exception, which is lost if the caller never asks for it.
+
+    If the system allows no further thread, `work` is done before this returns. So it must not wait for its caller.
+    """
     future: Future[_T] = Future()
 
     def run() -> None:
@@ -20,6 +23,16 @@ def beside(work: Callable[[], _T]) -> Future[_T]:
         except BaseException as error:
             future.set_exception(error)
 
-    # A pool would outlive the search, and something would have to shut it down.
-    threading.Thread(target=run, name="sidecar-background", daemon=True).start()
+    if not started(run):
+        run()
     return future
+
+
+def started(work: Callable[[], None]) -> bool:
+    """Starts `work` on a thread of its own; returns False if the system allows no further thread."""
+    try:
+        # A pool would outlive the search, and something would have to shut it down.
+        threading.Thread(target=work, name="sidecar-background", daemon=True).start()
+    except RuntimeError:
+        return False
+    return True

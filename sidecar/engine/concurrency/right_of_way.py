@@ -10,6 +10,7 @@ Other processes answer questions too, from the same index. Background threads th
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -17,9 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from sidecar.engine.concurrency.background import beside
+from sidecar.engine.concurrency.background import started
 from sidecar.locks import Rank, make_condition
 from sidecar.model.terms import IsCancelled
+
+_LOG = logging.getLogger(__name__)
 
 NICENESS = 10
 """Searching, saving and typing take precedence over background work, in this process and in others."""
@@ -107,11 +110,16 @@ def step_back() -> None:
 
 
 def after_questions(work: Callable[[], None]) -> None:
-    """Runs `work` on a thread of its own, of low priority, once no question is being answered."""
+    """Runs `work` on a thread of its own, of low priority, once no question is being answered. Nobody waits for it, so
+    an error is logged, and so is that it was left out because the system allows no further thread."""
 
     def run() -> None:
         step_back()
         QUESTIONS.give_way()
-        work()
+        try:
+            work()
+        except Exception:
+            _LOG.warning("background work failed; questions are answered without it", exc_info=True)
 
-    beside(run)
+    if not started(run):
+        _LOG.warning("background work was left out, because the system allows no further thread")

@@ -124,9 +124,14 @@ def packed_width(dimension: int) -> int:
     return (dimension + 1) // 2
 
 
+def bytes_of_look(count: int, dimension: int) -> int:
+    """Returns the bytes of memory that first looks at `count` rows take."""
+    return count * (packed_width(dimension) + _BESIDE)
+
+
 def bytes_of_sealed(count: int, dimension: int) -> int:
     """Returns the bytes of memory that `count` sealed rows take."""
-    return count * (2 * packed_width(dimension) + _BESIDE)
+    return bytes_of_look(count, dimension) + count * packed_width(dimension)
 
 
 def compare_with_numpy(packed: Uint8s, scales: Floats, dimension: int) -> Compare:

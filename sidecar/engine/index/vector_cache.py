@@ -28,6 +28,7 @@ from sidecar.engine.index.sealed_rows import (
     FirstLook,
     Sealed,
     SealedRows,
+    bytes_of_look,
     bytes_of_sealed,
     compare_with_numpy,
     packed_width,
@@ -224,8 +225,9 @@ class VectorCache:
         return max(self._exact_room(dimension), sealed)
 
     def _exact_room(self, dimension: int) -> int:
-        """Returns how many vectors fit as float32."""
-        return min(self._most_bytes, _MOST_EXACT_BYTES) // (4 * dimension)
+        """Returns how many vectors fit as float32, with a first look at each."""
+        with_look = 4 * dimension + bytes_of_look(1, dimension)
+        return min(self._most_bytes // with_look, _MOST_EXACT_BYTES // (4 * dimension))
 
     def _forget(self) -> None:
         self._emptied += 1

@@ -16,28 +16,30 @@ from typing import Any
 from sidecar.engine.search.rank.features import FEATURES
 
 _SOURCES = (
-    "search/rank/candidates.py",
-    "search/rank/strongest.py",
-    "search/rank/signals.py",
-    "search/rank/features.py",
-    "search/rank/mentions.py",
-    "search/rank/chunk_groups.py",
-    "search/rank/contributions.py",
-    "search/rank/lexical_scores.py",
-    "search/rank/scores_on_demand.py",
-    "search/rank/term_postings.py",
-    "search/rank/term_runs.py",
-    "search/rank/word_scores.py",
-    "search/rank/chunk_scores.py",
-    "search/rank/paths.py",
-    "search/rank/chunk_choice.py",
-    "search/rank/definitions.py",
-    "search/rank/named_files.py",
-    "search/query.py",
-    "search/intents.py",
-    "search/long_text.py",
-    "search/messages.py",
-    "ingest/embedding_text.py",
+    "engine/search/rank/candidates.py",
+    "engine/search/rank/strongest.py",
+    "engine/search/rank/signals.py",
+    "engine/search/rank/features.py",
+    "engine/search/rank/mentions.py",
+    "engine/search/rank/chunk_groups.py",
+    "engine/search/rank/contributions.py",
+    "engine/search/rank/lexical_scores.py",
+    "engine/search/rank/scores_on_demand.py",
+    "engine/search/rank/term_postings.py",
+    "engine/search/rank/term_runs.py",
+    "engine/search/rank/word_scores.py",
+    "engine/search/rank/chunk_scores.py",
+    "engine/search/rank/paths.py",
+    "engine/search/rank/chunk_choice.py",
+    "engine/search/rank/definitions.py",
+    "engine/search/rank/named_files.py",
+    "engine/search/query.py",
+    "engine/search/intents.py",
+    "engine/search/long_text.py",
+    "engine/search/messages.py",
+    "engine/ingest/embedding_text.py",
+    "parts/lexical/bm25.py",
+    "parts/lexical/telling.py",
 )
 
 
@@ -57,7 +59,7 @@ def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
 
 
 def _hash_of_code() -> str:
-    folder = Path(__file__).parents[2]
+    folder = Path(__file__).parents[3]
     trees = (_what_runs(ast.parse(folder.joinpath(name).read_text("utf-8"))) for name in _SOURCES)
     return hashlib.sha256("\n".join(map(_dump, trees)).encode()).hexdigest()[:16]
 
