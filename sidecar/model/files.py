@@ -92,8 +92,12 @@ class Stat:
 
         Times beyond that range (after the year 2262) are clamped to its end; inodes wrap around.
         """
-        inode = (found.st_ino + _BEYOND) % (2 * _BEYOND) - _BEYOND
-        return cls(found.st_size, _bounded(found.st_mtime_ns), _bounded(found.st_ctime_ns), inode)
+        inode, modified, changed = found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+        if inode >= _BEYOND:
+            inode -= 2 * _BEYOND
+        if not (-_BEYOND <= modified < _BEYOND and -_BEYOND <= changed < _BEYOND):
+            modified, changed = _bounded(modified), _bounded(changed)
+        return cls(found.st_size, modified, changed, inode)
 
 
 _BEYOND = 2**63

@@ -55,6 +55,7 @@ _SUFFIXES: dict[str, str] = {
     ".css.map": "source map",
     ".mjs.map": "source map",
 }
+_ANY_SUFFIX = tuple(_SUFFIXES)
 
 _MEDIA = (
     "png jpg jpeg gif bmp ico icns webp avif heic tif tiff psd xcf ai eps raw cr2 mp3 mp4 m4a m4v wav "
@@ -144,9 +145,9 @@ def denied_by_name(name: str, is_folder: bool) -> str:
         return f"{name}/ ({kind})" if kind else ""
     if name in _FILES:
         return f"{name} ({_FILES[name]})"
-    for suffix, kind in _SUFFIXES.items():
-        if name.endswith(suffix):
-            return f"*{suffix} ({kind})"
+    if name.endswith(_ANY_SUFFIX):
+        suffix = next(suffix for suffix in _SUFFIXES if name.endswith(suffix))
+        return f"*{suffix} ({_SUFFIXES[suffix]})"
     return ""
 
 

@@ -363,11 +363,15 @@ class IgnoreRules:
             folder = folder.parent
         return [] if _root_is_ignored(files, self._root, top) else files
 
-    def level(self, folder: str, absolute: str, outer: Level) -> Level:
+    def level(self, folder: str, absolute: str, outer: Level, names: Iterable[str] | None = None) -> Level:
         """Returns the level of a folder on disk.
 
-        `folder` is its path relative to the root, "" for the root; `outer` is its parent's level.
+        `folder` is its path relative to the root, "" for the root; `outer` is its parent's level. `names` are those in
+        the folder, if the caller has just listed them: most folders have none that matters.
         """
+        # A file system may tell names apart that it does not open apart.
+        if names is not None and not any(name.startswith(".") and name.lower() in _OF_RULES for name in names):
+            return outer
         prefix = f"{folder}/" if folder else ""
         sidecar = self._load(f"{absolute}/{SIDECARIGNORE}", f"{prefix}{SIDECARIGNORE}", prefix)
         git: list[RuleFile] = []
@@ -424,6 +428,8 @@ def _signature(path: str, *, follow_links: bool) -> tuple[int, int, int] | None:
     return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+_OF_RULES = frozenset({SIDECARIGNORE, GITIGNORE, ".git"})
+"""The names in a folder by which it can have rules of its own."""
 _NOTHING = RuleFile("", "", Patterns(()))
 
 

@@ -239,18 +239,24 @@ def _by_shebang(first_line: str) -> str | None:
 
 
 @lru_cache(maxsize=16)
-def _right_globs(patterns: tuple[str, ...]) -> list[Callable[[str], bool]]:
-    return [compile_glob(pattern) for pattern in patterns if not glob_error(pattern)]
-
-
-def is_documentation(path: str, doc_patterns: Iterable[str]) -> bool:
-    """Whether a path belongs to the docs collection: one of the globs matches it, as it is or in lower case.
+def documentation_of(doc_patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Returns what says whether a path belongs to the docs collection: one of the globs matches it, as it is or in
+    lower case.
 
     A wrong glob matches nothing. A file whose name has a language of its own (`CMakeLists.txt`, `requirements.txt`) is
     code.
     """
-    name = path.rsplit("/", 1)[-1].lower()
-    if _NAMES.get(name, UNKNOWN) != UNKNOWN:
-        return False
-    lowered = path.lower()
-    return any(matches(path) or matches(lowered) for matches in _right_globs(tuple(doc_patterns)))
+    globs = [compile_glob(pattern) for pattern in doc_patterns if not glob_error(pattern)]
+
+    def is_documentation(path: str) -> bool:
+        lowered = path.lower()
+        if _NAMES.get(lowered.rpartition("/")[2], UNKNOWN) != UNKNOWN:
+            return False
+        return any(matches(path) or (lowered != path and matches(lowered)) for matches in globs)
+
+    return is_documentation
+
+
+def is_documentation(path: str, doc_patterns: Iterable[str]) -> bool:
+    """Whether a path belongs to the docs collection; see `documentation_of`."""
+    return documentation_of(tuple(doc_patterns))(path)

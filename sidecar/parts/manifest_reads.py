@@ -19,12 +19,6 @@ def highest_chunk_id(path: Path) -> int:
     return int(row[0]) if row else 0
 
 
-def count_chunks(path: Path) -> int:
-    """Returns how many chunks a manifest has. Raises the errors of `translated`."""
-    with translated(path), contextlib.closing(connect(path, readonly=True)) as connection:
-        return int(connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
-
-
 def chunks_containing(connection: sqlite3.Connection, text: str) -> list[int]:
     """Returns the ids of the chunks that contain this text literally, ascending. Reads every chunk."""
     rows = connection.execute("SELECT id FROM chunks WHERE instr(text, ?) ORDER BY id", (text,))

@@ -16,7 +16,7 @@ import os
 import stat as modes
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sidecar import errors, shown
 from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath, Stat, WalkResult
@@ -27,7 +27,7 @@ from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, fail
 from sidecar.parts.files_limit import FilesLimit
 from sidecar.parts.globs import compile_glob, glob_error, literal_start
 from sidecar.parts.ignore import IgnoreRules, Level, ParsedPatterns, git_verdict, sidecar_verdict
-from sidecar.parts.languages import is_documentation
+from sidecar.parts.languages import documentation_of
 from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
 from sidecar.parts.pattern_limit import PatternLimit
@@ -146,6 +146,7 @@ class DiskWalker:
         self._options = options or WalkOptions()
         self._include = _Globs(self._options.include)
         self._exclude = _Globs(self._options.exclude)
+        self._is_documentation = documentation_of(tuple(self._options.doc_patterns))
         self._is_indexed: Callable[[str], bool] = lambda path: False
         respect, users = self._options.respect_gitignore, self._options.global_ignore
         self._rules = IgnoreRules(self._root, respect, users, patterns=patterns)
@@ -230,7 +231,7 @@ class DiskWalker:
         if refused:
             harvest.leave_out(folder.path, True, refused)
             return []
-        level = self._rules.level(folder.path, folder.absolute, folder.outer)
+        level = self._rules.level(folder.path, folder.absolute, folder.outer, (entry.name for entry in entries))
         prefix, inner, seen = (f"{folder.path}/" if folder.path else ""), list[_Folder](), set[str]()
         for found in sorted(entries, key=_name_of):
             try:
@@ -439,17 +440,16 @@ class DiskWalker:
             return Decision(Rule.DOCS_OFF, "the setting indexDocs is false")
         return None
 
-    def _is_documentation(self, path: str) -> bool:
-        return is_documentation(path, self._options.doc_patterns)
-
     def _offer(self, entry: Entry) -> FoundFile:
         assert entry.stat is not None
-        return replace(self._unseen(entry.path), stat=Stat.of(entry.stat))
+        return FoundFile(entry.path, Stat.of(entry.stat), self._collection_of(entry.path))
 
     def _unseen(self, path: str) -> FoundFile:
         """Returns the file with what its path alone says: its collection. The stat is empty."""
-        collection: Collection = "docs" if self._is_documentation(path) else "code"
-        return FoundFile(path, _NO_STAT, collection)
+        return FoundFile(path, _NO_STAT, self._collection_of(path))
+
+    def _collection_of(self, path: str) -> Collection:
+        return "docs" if self._is_documentation(path) else "code"
 
 
 class WalkedFolder:

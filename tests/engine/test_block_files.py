@@ -39,9 +39,11 @@ class Opened:
         room: int = ROOM,
         block: int = BLOCK,
         chunks: int = ROWS,
+        together: int = BLOCK,
     ) -> None:
-        saved = BlockFiles(folder / "sealed", identity, lambda: highest, lambda: chunks)
-        self.cache = VectorCache(room, block=block, saved=saved)
+        saved = BlockFiles(folder / "sealed", identity, lambda: highest)
+        self.cache = VectorCache(room, block=block, saved=saved, together=together)
+        self.chunks = chunks
         self.read = 0
         self.most = ROWS
 
@@ -63,7 +65,7 @@ class Opened:
             self.read += len(at)
             return VECTORS[wanted[at]], np.ones(len(at), bool)
 
-        return self.cache.compare(IDS[wanted], QUERY, load, rough=True)
+        return self.cache.compare(IDS[wanted], QUERY, load, rough=True, chunks=self.chunks)
 
 
 def test_who_opens_the_index_next_reads_only_what_was_not_sealed_and_compares_the_same(tmp_path: Path) -> None:
@@ -75,6 +77,15 @@ def test_who_opens_the_index_next_reads_only_what_was_not_sealed_and_compares_th
     assert np.array_equal(whole.products, after.products)
     assert after.rough is not None and after.rough.sum() == 3 * BLOCK
     assert sorted(path.name for path in (tmp_path / "sealed").iterdir()) == ["0", "1", "2"]
+
+
+def test_whoever_asks_for_a_part_first_such_as_the_documentation_finds_the_blocks_of_the_whole(tmp_path: Path) -> None:
+    Opened(tmp_path).compare()
+    opened = Opened(tmp_path)
+    opened.compare(np.arange(BLOCK + 4))
+    assert opened.read == 0
+    opened.compare()
+    assert opened.read == ROWS - 3 * BLOCK
 
 
 def test_blocks_sealed_later_are_saved_too(tmp_path: Path) -> None:
@@ -133,14 +144,12 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_the_time(tmp_path: Pa
 
 
 def test_what_the_cache_drops_is_deleted(tmp_path: Path) -> None:
-    saved = BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS)
+    saved = BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6)
     cache = VectorCache(ROOM, block=BLOCK, saved=saved)
     for first in (0, ROWS, 2 * ROWS, 3 * ROWS, 4 * ROWS):
         ids = np.arange(first + 1, first + ROWS + 1, dtype=np.int64)
         cache.compare(ids, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
-    kept = [
-        int(block.ids.min()) for block in BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6, lambda: ROWS).read()
-    ]
+    kept = [int(block.ids.min()) for block in BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6).read()]
     assert kept and min(kept) > 1
 
 
@@ -195,8 +204,26 @@ def test_exact_blocks_that_searches_fill_are_saved_once(tmp_path: Path) -> None:
     assert (tmp_path / "sealed/exact-0").stat().st_mtime_ns == written
 
 
+def test_exact_blocks_are_smaller_than_sealed_ones_so_that_fewer_vectors_are_read_one_by_one(tmp_path: Path) -> None:
+    smaller = 8
+    first, saved = (
+        Opened(tmp_path, room=ALL_EXACT, together=smaller),
+        Opened(tmp_path / "saved", room=ALL_EXACT, together=smaller),
+    )
+    (tmp_path / "saved").mkdir()
+    first.compare()
+    saved.save()
+    for folder in (tmp_path, tmp_path / "saved"):
+        opened = Opened(folder, room=ALL_EXACT, together=smaller)
+        np.testing.assert_array_equal(opened.compare().products, first.compare().products)
+        assert opened.read == ROWS % smaller
+    by_few = Opened(tmp_path, room=ALL_EXACT, together=smaller)
+    by_few.compare(np.arange(smaller))
+    assert by_few.read == 0
+
+
 def test_less_than_a_block_is_not_saved(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, room=ALL_EXACT, block=ROWS + 1)
+    opened = Opened(tmp_path, room=ALL_EXACT, block=ROWS + 1, together=ROWS + 1)
     opened.save()
     opened.compare()
     assert opened.read == ROWS and files_of(tmp_path) == []

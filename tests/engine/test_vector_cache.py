@@ -401,7 +401,8 @@ class _LookedLater:
     def prepared(cls, rows: int) -> _LookedLater:
         """Returns one that has compared so many rows, and prepared their first looks."""
         cache = cls()
-        cache.rough(*range(rows))
+        for _ in range(2):
+            cache.rough(*range(rows))
         cache.prepare()
         return cache
 
@@ -413,7 +414,7 @@ class _LookedLater:
 
 def test_no_question_waits_until_a_first_look_is_prepared() -> None:
     cache = _LookedLater()
-    assert cache.rough(*range(50)) == 0
+    assert cache.rough(*range(50)) == 0 and not cache.due, "preparing would delay what is still to be done for it"
     assert cache.rough(*range(50)) == 0 and len(cache.due) == 1
     cache.prepare()
     assert cache.rough(*range(50)) == 48
@@ -423,7 +424,8 @@ def test_no_question_waits_until_a_first_look_is_prepared() -> None:
 def test_rows_that_come_later_get_a_first_look_later() -> None:
     cache = _LookedLater.prepared(20)
     assert cache.rough(*range(30)) == 16
-    assert cache.rough(*range(70)) == 16
+    for _ in range(2):
+        assert cache.rough(*range(70)) == 16
     cache.prepare()
     assert cache.rough(*range(70)) == 64
     assert cache.rough(*range(69, -1, -1)) == 64
@@ -436,7 +438,8 @@ def test_where_no_first_look_can_be_prepared_everything_is_compared_exactly() ->
         raise RuntimeError("the operator is missing")
 
     cache.cache = VectorCache((4 * 64 + 40) * 100, fail, block=120, later=cache.due.append, look=16)
-    assert cache.rough(*range(50)) == 0
+    for _ in range(2):
+        assert cache.rough(*range(50)) == 0
     with pytest.raises(RuntimeError):
         cache.prepare()
     assert cache.rough(*range(60)) == 0 and not cache.due, "it is not tried again"
@@ -450,7 +453,8 @@ def test_where_a_first_look_takes_longer_everything_is_compared_exactly() -> Non
         return False
 
     cache.cache = VectorCache((4 * 64 + 40) * 100, FourBitProducts, 120, later=cache.due.append, look=16, pays=pays)
-    assert cache.rough(*range(50)) == 0
+    for _ in range(2):
+        assert cache.rough(*range(50)) == 0
     cache.prepare()
     assert cache.rough(*range(60)) == 0 and not cache.due, "it is not tried again"
     assert judged == [(16, 16)]
@@ -486,7 +490,8 @@ def test_first_looks_at_float32_rows_end_when_blocks_are_sealed_or_everything_is
     later = _SealedLater()
     room = 4 * 64 * 32 + 72 * 68
     later.cache = VectorCache(room, FourBitProducts, 32, later=later.due.append, look=16, pays=lambda *_: True)
-    assert later.rough(40) == 0
+    for _ in range(2):
+        assert later.rough(40) == 0
     later.due.pop()()
     assert later.rough(40) == 32, "two first looks at sixteen rows"
     later.rough(60)
@@ -498,9 +503,10 @@ def test_first_looks_at_float32_rows_end_when_blocks_are_sealed_or_everything_is
 
     cache = _LookedLater.prepared(90)
     cache.rough(*range(100, 200))
-    assert cache.rough(*range(100, 200)) == 0, "the cache has started anew"
+    for _ in range(3):
+        assert cache.rough(*range(100, 200)) == 0, "the cache starts anew and is filled"
     cache.prepare()
-    assert cache.rough(*range(100, 200)) == 80, "ten were held when it started anew, and are forgotten"
+    assert cache.rough(*range(100, 200)) == 96
 
 
 def test_sealed_rows_do_not_keep_the_file_in_memory_from_which_they_were_read() -> None:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer
 
 from sidecar.parts.embed.catalog import models_folder
-from sidecar.parts.embed.onnx import OnnxEmbedder
+from sidecar.parts.embed.onnx import OnnxEmbedder, _told, _without_normaliser
 from sidecar.parts.embed.published import Shelf
 from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
 from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
@@ -110,3 +111,17 @@ def test_other_tokenisers_get_whole_texts(changes: dict[str, Any]) -> None:
 def test_a_normaliser_that_does_more_than_lower_is_kept() -> None:
     assert not only_lowers({**told(), "normalizer": {"type": "NFKC"}})
     assert not only_lowers({**told(), "normalizer": None})
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_what_is_told_of_a_tokeniser_and_the_one_without_its_normaliser_are_as_in_its_file(changed: bool) -> None:
+    tokenizer = Tokenizer.from_str(json.dumps(told()))
+    if changed:
+        tokenizer.add_tokens(["mine", AddedToken("Ours", normalized=False, lstrip=True)])
+        tokenizer.add_special_tokens(["<own>"])
+        tokenizer.enable_truncation(7)
+    written, bare = json.loads(tokenizer.to_str()), json.loads(_without_normaliser(tokenizer).to_str())
+    assert {**bare, "normalizer": written["normalizer"], "decoder": written["decoder"]} == written
+    assert bare["normalizer"] is None
+    assert only_lowers(_told(tokenizer)) == only_lowers(written)
+    assert divides_by_word(_told(tokenizer)) == divides_by_word(written) == (not changed)

@@ -29,23 +29,12 @@ class BlockFiles:
     """The blocks of one manifest: file n contains the sealed block n, file `exact-n` the exact one. Not
     thread-safe."""
 
-    def __init__(
-        self,
-        folder: Path,
-        identity: Mapping[str, object],
-        highest_id: Callable[[], int],
-        count_chunks: Callable[[], int],
-    ) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, object], highest_id: Callable[[], int]) -> None:
         """`identity`, values of JSON, identifies the manifest and the model of the vectors; `highest_id` returns the
-        highest chunk id that the manifest has given so far, `count_chunks` how many chunks it has."""
+        highest chunk id that the manifest has given so far."""
         self._folder = folder
         self._identity = {"format": _FORMAT, **identity}
         self._highest_id = highest_id
-        self._count_chunks = count_chunks
-
-    def count_chunks(self) -> int:
-        """Returns how many chunks the index has now."""
-        return self._count_chunks()
 
     def read(self) -> Iterator[Sealed]:
         """Yields the sealed blocks in order, up to the first that is missing or cannot be trusted."""

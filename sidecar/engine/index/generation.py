@@ -29,7 +29,7 @@ from sidecar.model.terms import Collection, Embedder
 from sidecar.parts.coverage import CANCELLED, is_cancelled, read_coverage
 from sidecar.parts.database import closed_on_error, connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
-from sidecar.parts.manifest_reads import count_chunks, highest_chunk_id
+from sidecar.parts.manifest_reads import highest_chunk_id
 from sidecar.parts.paths import packed_path, unpacked_path
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
@@ -262,9 +262,7 @@ class Generations:
     ) -> Generation:
         path = self._directory.manifest(number)
         identity = {"manifest": file_id(path), "model": model.model_id, "path_weight": model.path_weight}
-        saved = BlockFiles(
-            path.with_name("sealed"), identity, lambda: highest_chunk_id(path), lambda: count_chunks(path)
-        )
+        saved = BlockFiles(path.with_name("sealed"), identity, lambda: highest_chunk_id(path))
         room = min(self._parts.vector_memory_bytes, settings.vector_memory_megabytes * 1024 * 1024)
         cache = VectorCache(room, self._parts.make_compare, saved=saved, later=after_questions)
         snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close, cache)

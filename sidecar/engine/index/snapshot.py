@@ -178,8 +178,8 @@ class Snapshot(Arrays):
             check()
             return self.vectors(rows[positions])
 
-        passing = self._unfinished(rows)
-        return self.vector_cache.compare(self._ids_of(rows), vector, load, rough=rough, passing=passing)
+        ids, passing, chunks = self._ids_of(rows), self._unfinished(rows), len(self.chunk_ids)
+        return self.vector_cache.compare(ids, vector, load, rough=rough, passing=passing, chunks=chunks)
 
     def _unfinished(self, rows: Int32s) -> Ids:
         """Returns the positions of those chunks, ascending, whose vectors are not final: their files' paths have no

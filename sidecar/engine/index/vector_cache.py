@@ -41,7 +41,10 @@ from sidecar.model.terms import Ids, Vectors
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 BLOCK = 16_384
-"""The number of rows that are sealed, or saved, together."""
+"""The number of rows that are sealed together."""
+SAVED = 4096
+"""The number of exact rows that are saved together. Those that do not fill a block are read from the embedding cache at
+the next opening, which takes ten times as long."""
 MOST_BYTES = 280 * 1024 * 1024
 """Enough for a million vectors of 256 numbers."""
 _MOST_EXACT_BYTES = 128 * 1024 * 1024
@@ -76,9 +79,6 @@ def _now(work: Callable[[], None]) -> None:
 
 class SavedBlocks(Protocol):
     """The place where full blocks are saved for the next opening of the index; see `BlockFiles`."""
-
-    def count_chunks(self) -> int:
-        """Returns how many chunks the index has now."""
 
     def read(self) -> Iterator[Sealed]:
         """Yields the sealed blocks in order."""
@@ -125,10 +125,11 @@ class VectorCache:
         saved: SavedBlocks | None = None,
         later: Callable[[Callable[[], None]], object] = _now,
         look: int = LOOK,
+        together: int = SAVED,
         pays: Callable[[FirstLook, Vectors], bool] = is_faster,
     ) -> None:
         """`later` runs what no question should wait for. Each `look` rows kept as float32 are prepared for a first look
-        together, if it `pays`."""
+        together, if it `pays`; each `together` of them are saved in one block, unless a sealed `block` has fewer."""
         self._most_bytes = most_bytes
         self._later = later
         self._sealing = False
@@ -136,6 +137,7 @@ class VectorCache:
         self._make_compare = make_compare
         self._block = block
         self._look = look
+        self._together = min(block, together)
         self._pays = pays
         self._saved = saved
         self._read_saved = saved is not None
@@ -158,41 +160,47 @@ class VectorCache:
         exact = len(ids) <= self._exact_room(dimension)
         if saved is None or self._used or any(saved.read_exact() if exact else saved.read()):
             return
-        vectors = np.empty((self._block, dimension), np.float32)
-        for number in range(min(len(ids), self._capacity(dimension)) // self._block):
-            first = number * self._block
-            for start in range(0, self._block, _READ):
-                some = np.arange(start, min(start + _READ, self._block))
+        rows = self._together if exact else self._block
+        vectors = np.empty((rows, dimension), np.float32)
+        for number in range(min(len(ids), self._capacity(dimension)) // rows):
+            first = number * rows
+            for start in range(0, rows, _READ):
+                some = np.arange(start, min(start + _READ, rows))
                 loaded, there = load(first + some)
                 if not there.all():
                     return
                 vectors[some] = loaded
-            those = ids[first : first + self._block]
+            those = ids[first : first + rows]
             if exact:
                 saved.write_exact(number, Exact(those, vectors))
             else:
                 saved.write(number, seal(those, vectors))
 
-    def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False, passing: Ids = _NONE) -> Compared:
+    def compare(
+        self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False, passing: Ids = _NONE, chunks: int = 0
+    ) -> Compared:
         """Compares these chunks' vectors with `vector`. If `rough`, a first look suffices where that is faster. The
-        vectors at the positions `passing`, which ascend, are not kept.
+        vectors at the positions `passing`, which ascend, are not kept. The index has so many `chunks`; 0 if these are
+        all.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
         block, and only flagged rows are cached. An error that it raises ends the comparison. Where the vectors of
         read-only `ids` are is remembered for the next call with the same array, which is then faster.
         """
+        before = self._used
+        if self._read_saved and len(ids) >= self._together:
+            self._take_saved(max(chunks, len(ids)), len(vector))
         try:
             found = self._compare(ids, vector, load, rough, passing)
         finally:
             if self._made:
                 self._give_back()
-        if rough:
+        # While vectors are being read, a question waits for more than them, and preparing would take its processor.
+        if rough and self._used == before:
             self._look_later()
         return found
 
     def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool, passing: Ids) -> Compared:
-        if self._read_saved and len(ids) >= self._block:
-            self._take_saved(len(ids), len(vector))
         places, held = self._places(ids)
         if held.looks and not (rough and 4 * len(ids) > held.rough):
             held = replace(held, looks=())
@@ -303,8 +311,8 @@ class VectorCache:
             self._later(self._seal_waiting)
 
     def _take_saved(self, count: int, dimension: int) -> None:
-        """Takes over the blocks that an earlier process has saved for so many vectors, once, and only if the cache is
-        empty."""
+        """Takes over the blocks that an earlier process has saved of an index of so many chunks, once, and only if the
+        cache is empty."""
         with self._lock:
             saved, self._read_saved = self._saved if self._read_saved else None, False
             if saved is None or self._used:
@@ -323,13 +331,13 @@ class VectorCache:
         for block in saved.read_exact():
             if not self._place_exact(block, dimension):
                 break
-        if self._used > _MOST_ROWS_PER_CHUNK * saved.count_chunks():
+        if self._used > _MOST_ROWS_PER_CHUNK * count:
             self._forget()
             saved.forget()
 
     def _place_exact(self, block: Exact, dimension: int) -> bool:
         """Adds an exact block; returns False if it has another shape, or does not fit."""
-        rows = self._block
+        rows = self._together
         if block.vectors.shape != (rows, dimension) or self._used + rows > self._exact_room(dimension):
             return False
         if not self._enter(block.ids):
@@ -369,8 +377,9 @@ class VectorCache:
 
     def _save_exact(self, in_tail: int) -> None:
         """Saves the full blocks of the tail that are not saved yet."""
-        while self._saved is not None and (self._exact_saved + 1) * self._block <= in_tail:
-            some = slice(self._exact_saved * self._block, (self._exact_saved + 1) * self._block)
+        rows = self._together
+        while self._saved is not None and (self._exact_saved + 1) * rows <= in_tail:
+            some = slice(self._exact_saved * rows, (self._exact_saved + 1) * rows)
             self._saved.write_exact(self._exact_saved, Exact(self._tail_ids[some], self._tail[some]))
             self._exact_saved += 1
 

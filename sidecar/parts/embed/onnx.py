@@ -347,6 +347,28 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
     return tokenizer
 
 
+def _told(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Returns what a tokeniser's file says of it, without its vocabulary, which takes as long to write as to load."""
+    parts = {"normalizer": tokenizer.normalizer, "pre_tokenizer": tokenizer.pre_tokenizer}
+    return {
+        **{name: part and json.loads(part.__getstate__()) for name, part in parts.items()},
+        "truncation": tokenizer.truncation,
+        "model": {"type": type(tokenizer.model).__name__},
+        "added_tokens": [{"content": token.content} for token in tokenizer.get_added_tokens_decoder().values()],
+    }
+
+
+def _without_normaliser(tokenizer: Tokenizer) -> Tokenizer:
+    """Returns a tokeniser with the same vocabulary, which both share, and without a normaliser."""
+    bare = type(tokenizer)(tokenizer.model)
+    bare.pre_tokenizer, bare.post_processor = tokenizer.pre_tokenizer, tokenizer.post_processor
+    for _, token in sorted(tokenizer.get_added_tokens_decoder().items()):
+        (bare.add_special_tokens if token.special else bare.add_tokens)([token])
+    if tokenizer.truncation:
+        bare.enable_truncation(**tokenizer.truncation)
+    return bare
+
+
 class _Tokenizer:
     """A model's tokeniser, which keeps at most `most` tokens of a text (0: all), and the preparation of its texts.
 
@@ -358,13 +380,11 @@ class _Tokenizer:
         self._split = files.entry.split_identifiers
         self._full = _load_tokenizer(files)
         self._most: int = (self._full.truncation or {}).get("max_length", 0)
-        told = json.loads(self._full.to_str())
-        self._bare = _load_tokenizer(files) if only_lowers(told) else None
+        told = _told(self._full)
+        self._bare = _without_normaliser(self._full) if only_lowers(told) else None
         self._by_word: TokenCache | None = None
-        if self._bare is not None:
-            self._bare.normalizer = None
-            if divides_by_word(told):
-                self._by_word = TokenCache(self._divided_words, self._tokens_of_parts)
+        if self._bare is not None and divides_by_word(told):
+            self._by_word = TokenCache(self._divided_words, self._tokens_of_parts)
 
     def encode(self, prefix: str, texts: Sequence[str], special: bool) -> list[Ids]:
         """Returns the token ids of each text behind the prefix, in the order of `texts`. `special` adds the model's
