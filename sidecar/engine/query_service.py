@@ -7,7 +7,7 @@ with the files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Generic, TypeVar
@@ -179,8 +179,10 @@ class QueryService:
         """
         if collection in generation.preloaded:
             return None
+        # The question waits for the pass too, so that one must go on beside the reading of vectors.
+        goes_first = nullcontext() if self._live_update.pass_is_awaited else QUESTIONS.answering()
         try:
-            with QUESTIONS.answering(), suppress(IndexCorrupt), _source_of(generation) as source:
+            with goes_first, suppress(IndexCorrupt), _source_of(generation) as source:
                 self._searcher.preload(source, collection, generation.model.dimension, cancelled)
                 generation.preloaded.add(collection)
         except ModelLoadFailed as error:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from sidecar.engine.index.block_files import BlockFiles
 from sidecar.engine.index.held_rows import Compared
+from sidecar.engine.index.sealed_rows import Exact
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.model.terms import Vectors
 
-DIMENSION, BLOCK = 16, 32
+DIMENSION, BLOCK, EXACT = 16, 32, 8
 ROWS = 3 * BLOCK + 5
 ALL_EXACT = 1 << 20
 ROOM = 4 * DIMENSION * BLOCK + (DIMENSION + 8) * (ROWS + BLOCK)
@@ -39,10 +40,9 @@ class Opened:
         room: int = ROOM,
         block: int = BLOCK,
         chunks: int = ROWS,
-        together: int = BLOCK,
     ) -> None:
         saved = BlockFiles(folder / "sealed", identity, lambda: highest)
-        self.cache = VectorCache(room, block=block, saved=saved, together=together)
+        self.cache = VectorCache(room, block=block, saved=saved)
         self.chunks = chunks
         self.read = 0
         self.most = ROWS
@@ -57,6 +57,15 @@ class Opened:
             return VECTORS[at], np.ones(len(at), bool)
 
         self.cache.save(IDS, DIMENSION, load)
+
+    def hold(self) -> None:
+        """Reads all vectors into memory."""
+
+        def load(at: NDArray[np.int64]) -> tuple[Vectors, NDArray[np.bool_]]:
+            self.read += len(at)
+            return VECTORS[at], np.ones(len(at), bool)
+
+        self.cache.read(IDS, DIMENSION, load)
 
     def compare(self, rows: NDArray[np.int64] | None = None) -> Compared:
         wanted = np.arange(ROWS) if rows is None else rows
@@ -174,6 +183,10 @@ def test_vectors_are_saved_once(tmp_path: Path) -> None:
     assert (again.read, asked.read) == (0, read)
 
 
+def exact_files(count: int) -> list[str]:
+    return sorted(f"exact-{number}" for number in range(count))
+
+
 def files_of(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "sealed").iterdir()) if (folder / "sealed").exists() else []
 
@@ -183,7 +196,7 @@ def test_vectors_that_fit_as_they_are_are_saved_as_they_are(tmp_path: Path) -> N
     for folder in ("one", "other"):
         (tmp_path / folder).mkdir()
     indexing.save()
-    assert files_of(tmp_path / "one") == ["exact-0", "exact-1", "exact-2"]
+    assert files_of(tmp_path / "one") == exact_files(12)
     compared = opened.compare()
     assert opened.read == ROWS - 3 * BLOCK
     assert compared.rough is None and compared.found.all()
@@ -193,37 +206,65 @@ def test_vectors_that_fit_as_they_are_are_saved_as_they_are(tmp_path: Path) -> N
 def test_exact_blocks_that_searches_fill_are_saved_once(tmp_path: Path) -> None:
     first = Opened(tmp_path, room=ALL_EXACT)
     first.compare(np.arange(2 * BLOCK + 4))
-    assert files_of(tmp_path) == ["exact-0", "exact-1"]
+    assert files_of(tmp_path) == exact_files(8)
     written = (tmp_path / "sealed/exact-0").stat().st_mtime_ns
     first.compare()
     again = Opened(tmp_path, room=ALL_EXACT)
     again.compare()
     again.save()
     assert again.read == ROWS - 3 * BLOCK
-    assert files_of(tmp_path) == ["exact-0", "exact-1", "exact-2"]
+    assert files_of(tmp_path) == exact_files(12)
     assert (tmp_path / "sealed/exact-0").stat().st_mtime_ns == written
 
 
 def test_exact_blocks_are_smaller_than_sealed_ones_so_that_fewer_vectors_are_read_one_by_one(tmp_path: Path) -> None:
-    smaller = 8
     first, saved = (
-        Opened(tmp_path, room=ALL_EXACT, together=smaller),
-        Opened(tmp_path / "saved", room=ALL_EXACT, together=smaller),
+        Opened(tmp_path, room=ALL_EXACT),
+        Opened(tmp_path / "saved", room=ALL_EXACT),
     )
     (tmp_path / "saved").mkdir()
     first.compare()
     saved.save()
     for folder in (tmp_path, tmp_path / "saved"):
-        opened = Opened(folder, room=ALL_EXACT, together=smaller)
+        opened = Opened(folder, room=ALL_EXACT)
         np.testing.assert_array_equal(opened.compare().products, first.compare().products)
-        assert opened.read == ROWS % smaller
-    by_few = Opened(tmp_path, room=ALL_EXACT, together=smaller)
-    by_few.compare(np.arange(smaller))
+        assert opened.read == ROWS % EXACT
+    by_few = Opened(tmp_path, room=ALL_EXACT)
+    by_few.compare(np.arange(EXACT))
     assert by_few.read == 0
 
 
+def test_exact_blocks_that_no_longer_fit_are_left(tmp_path: Path) -> None:
+    Opened(tmp_path, room=ALL_EXACT).compare()
+    rows = 2 * BLOCK + 3
+    fewer = Opened(tmp_path, room=rows * (4 * DIMENSION + DIMENSION // 2 + 8), chunks=rows)
+    np.testing.assert_allclose(fewer.compare(np.arange(rows)).products, VECTORS[:rows] @ QUERY, atol=1e-6)
+    assert fewer.read == rows % EXACT, "the others were read from their files"
+
+
+def test_blocks_of_ids_that_are_far_apart_are_not_taken_together(tmp_path: Path) -> None:
+    far = np.concatenate([IDS[:BLOCK], IDS[BLOCK:] + 20_000_000])
+    saved = BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**9)
+    for number in range(12):
+        some = slice(number * EXACT, (number + 1) * EXACT)
+        saved.write_exact(number, Exact(far[some], VECTORS[some]))
+    cache = VectorCache(ALL_EXACT, block=BLOCK, saved=saved)
+    for _ in range(2):
+        compared = cache.compare(far, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
+        np.testing.assert_allclose(compared.products, VECTORS @ QUERY, atol=1e-6)
+
+
+def test_vectors_are_read_without_a_comparison(tmp_path: Path) -> None:
+    first, read = Opened(tmp_path, room=ALL_EXACT), Opened(tmp_path, room=ALL_EXACT)
+    first.compare()
+    read.hold()
+    assert read.read == ROWS - 3 * BLOCK
+    np.testing.assert_array_equal(read.compare().products, first.compare().products)
+    assert read.read == ROWS - 3 * BLOCK
+
+
 def test_less_than_a_block_is_not_saved(tmp_path: Path) -> None:
-    opened = Opened(tmp_path, room=ALL_EXACT, block=ROWS + 1, together=ROWS + 1)
+    opened = Opened(tmp_path, room=ALL_EXACT, block=4 * (ROWS + 1))
     opened.save()
     opened.compare()
     assert opened.read == ROWS and files_of(tmp_path) == []
@@ -237,11 +278,11 @@ def test_what_stands_in_a_damaged_exact_block_and_after_it_is_read_again(tmp_pat
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     again = Opened(tmp_path, room=ALL_EXACT)
     np.testing.assert_allclose(again.compare().products, VECTORS @ QUERY, atol=1e-6)
-    assert again.read == ROWS - damaged * BLOCK
+    assert again.read == ROWS - damaged * EXACT
     assert path.read_bytes() == content, "it was made again"
 
 
-@pytest.mark.parametrize("opened", [{"identity": {**IDENTITY, "model": "m@2"}}, {"highest": 2 * BLOCK - 1}])
+@pytest.mark.parametrize("opened", [{"identity": {**IDENTITY, "model": "m@2"}}, {"highest": 2 * EXACT - 1}])
 def test_exact_blocks_of_another_model_or_of_ids_that_were_never_given_are_not_believed(
     tmp_path: Path, opened: dict[str, object]
 ) -> None:
@@ -261,9 +302,9 @@ def test_exact_blocks_of_which_most_chunks_no_longer_exist_are_made_anew(tmp_pat
     fewer, again = (Opened(tmp_path, room=ALL_EXACT, chunks=len(left)) for _ in range(2))
     assert fewer.compare(left).found.all()
     assert fewer.read == len(left)
-    assert files_of(tmp_path) == ["exact-0"]
+    assert files_of(tmp_path) == exact_files(4)
     assert again.compare(left).found.all()
-    assert again.read == len(left) - BLOCK
+    assert again.read == len(left) % EXACT
 
 
 def test_an_index_that_outgrows_its_room_replaces_its_exact_blocks_by_sealed_ones(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from sidecar.engine.concurrency.right_of_way import NICENESS, QUESTIONS, RightOfWay
 from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest import indexer
+from sidecar.engine.search.searcher import Searcher
 from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import never_cancelled
 from sidecar.parts.coverage import put_awaited
@@ -163,6 +164,28 @@ def test_a_search_does_not_wait_for_the_pass_that_goes_on_with_a_large_index_who
         assert again.live_update.shortfall().looks_over
     finally:
         watcher.may_go_on.set()
+
+
+@pytest.mark.parametrize("in_time", [2, 20_000])
+def test_the_first_question_lets_the_pass_go_on_only_if_it_waits_for_it_too(
+    project: Project, monkeypatch: pytest.MonkeyPatch, in_time: int
+) -> None:
+    project.prepares_here = True
+    before = project.open()
+    index(before)
+    before.close()
+    turns, preload, usual = list[float](), Searcher.preload, sys.getswitchinterval()
+
+    def noted(*given: Any) -> None:
+        turns.append(sys.getswitchinterval())
+        preload(*given)
+
+    monkeypatch.setattr(Searcher, "preload", noted)
+    opened = project.open(in_time=in_time)
+    assert find(opened, "set cookie")[0] == "src/cookies.py"
+    assert [turn < usual for turn in turns] == [in_time == 2], (
+        "threads take turns more often while background work pauses"
+    )
 
 
 def test_the_listing_of_folders_to_watch_keeps_no_question_waiting(project: Project) -> None:

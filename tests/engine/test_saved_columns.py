@@ -157,8 +157,28 @@ def test_arrays_come_back_from_a_file_as_they_were(tmp_path: Path) -> None:
     for name, array in arrays.items():
         assert found.arrays[name].dtype == array.dtype
         assert np.array_equal(found.arrays[name], array)
-        assert found.arrays[name].flags.aligned
+        assert found.arrays[name].flags.aligned and not found.arrays[name].flags.writeable
+        assert found.arrays[name].base is None, "it can outlive the others"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_array_of_the_same_kind_and_shape_is_read_into_the_given_memory(tmp_path: Path) -> None:
+    matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert write_arrays(tmp_path / "file", ArrayFile({}, {"first": np.arange(3), "matrix": matrix}))
+    memory = np.zeros((4, 3), np.float32)
+    found = read_arrays(tmp_path / "file", {"matrix": memory[1:3], "other": memory})
+    assert found is not None and found.arrays["matrix"].base is memory
+    assert np.array_equal(memory, [[0, 0, 0], [0, 1, 2], [3, 4, 5], [0, 0, 0]])
+    for other in (np.zeros((1, 3), np.float32), np.zeros((2, 3))):
+        found = read_arrays(tmp_path / "file", {"matrix": other})
+        assert found is not None and np.array_equal(found.arrays["matrix"], matrix)
+        assert not np.may_share_memory(found.arrays["matrix"], other) and not other.any()
+    content = (tmp_path / "file").read_bytes()
+    for place in (0, 70, len(content) - 45, len(content) - 1):
+        (tmp_path / "file").write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        assert read_arrays(tmp_path / "file", {"matrix": memory[1:3]}) is None
+    (tmp_path / "file").write_bytes(content[:-1])
+    assert read_arrays(tmp_path / "file") is None
 
 
 def test_a_file_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None:

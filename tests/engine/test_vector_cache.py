@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-import weakref
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -17,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from sidecar.engine.index.held_rows import Compared, is_faster
-from sidecar.engine.index.sealed_rows import FirstLook, Sealed, SealedRows, compare_with_numpy, seal, second_look
+from sidecar.engine.index.sealed_rows import FirstLook, SealedRows, compare_with_numpy, seal, second_look
 from sidecar.engine.index.vector_cache import BLOCK, LOOK, MOST_BYTES, VectorCache
 from sidecar.engine.ports import Compare, Floats, Uint8s
 from sidecar.engine.search.vector_search import highest_places
@@ -507,16 +506,6 @@ def test_first_looks_at_float32_rows_end_when_blocks_are_sealed_or_everything_is
         assert cache.rough(*range(100, 200)) == 0, "the cache starts anew and is filled"
     cache.prepare()
     assert cache.rough(*range(100, 200)) == 96
-
-
-def test_sealed_rows_do_not_keep_the_file_in_memory_from_which_they_were_read() -> None:
-    file = np.zeros(1000, np.uint8)
-    gone = weakref.ref(file)
-    upper, lower, scales = file[:40].reshape(10, 4), file[40:80].reshape(10, 4), file[80:120].view(np.float32)
-    rows = SealedRows(Sealed(np.arange(10), upper, lower, scales), DIMENSION, FourBitProducts)
-    del file, upper, lower, scales
-    assert gone() is None
-    assert rows.first_look(np.ones(DIMENSION, np.float32)).tolist() == 10 * [0.0]
 
 
 def test_nothing_and_a_single_row_are_compared() -> None:

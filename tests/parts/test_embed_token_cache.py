@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
 
 from sidecar.parts.embed.catalog import models_folder
-from sidecar.parts.embed.onnx import OnnxEmbedder, _told, _without_normaliser
+from sidecar.parts.embed.onnx import OnnxEmbedder, told_of, without_normaliser
 from sidecar.parts.embed.published import Shelf
-from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
+from sidecar.parts.embed.token_cache import (
+    TokenCache,
+    divides_by_word,
+    is_plain,
+    only_lowers,
+)
 from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
 from tests.examples import examples
 
@@ -120,8 +125,8 @@ def test_what_is_told_of_a_tokeniser_and_the_one_without_its_normaliser_are_as_i
         tokenizer.add_tokens(["mine", AddedToken("Ours", normalized=False, lstrip=True)])
         tokenizer.add_special_tokens(["<own>"])
         tokenizer.enable_truncation(7)
-    written, bare = json.loads(tokenizer.to_str()), json.loads(_without_normaliser(tokenizer).to_str())
+    written, bare = json.loads(tokenizer.to_str()), json.loads(without_normaliser(tokenizer).to_str())
     assert {**bare, "normalizer": written["normalizer"], "decoder": written["decoder"]} == written
     assert bare["normalizer"] is None
-    assert only_lowers(_told(tokenizer)) == only_lowers(written)
-    assert divides_by_word(_told(tokenizer)) == divides_by_word(written) == (not changed)
+    assert only_lowers(told_of(tokenizer)) == only_lowers(written)
+    assert divides_by_word(told_of(tokenizer)) == divides_by_word(written) == (not changed)

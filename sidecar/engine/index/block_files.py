@@ -9,18 +9,20 @@ both are, and if the manifest has given all ids in it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future, wait
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.array_file import ArrayFile, read_arrays, write_arrays
 from sidecar.engine.index.sealed_rows import Exact, Sealed
+from sidecar.model.terms import Ids, Vectors
 
 _FORMAT = 2
 
@@ -36,15 +38,21 @@ class BlockFiles:
         self._identity = {"format": _FORMAT, **identity}
         self._highest_id = highest_id
 
-    def read(self) -> Iterator[Sealed]:
+    def read(self) -> Generator[Sealed, None, None]:
         """Yields the sealed blocks in order, up to the first that is missing or cannot be trusted."""
-        for arrays in self._read("{}"):
+        for arrays in self._read("{}", lambda _: {}):
             yield Sealed(arrays["ids"], arrays["upper"], arrays["lower"], arrays["scales"])
 
-    def read_exact(self) -> Iterator[Exact]:
-        """Yields the exact blocks in order, up to the first that is missing or cannot be trusted."""
-        for arrays in self._read("exact-{}"):
-            yield Exact(arrays["ids"], arrays["vectors"])
+    def read_exact(self, into: Vectors, rows: int) -> Generator[Ids, None, None]:
+        """Reads the exact blocks in order, each into the next so many `rows`, and yields their ids, up to the first
+        that is missing, cannot be trusted, or has another shape than the rows that are left for it."""
+        with contextlib.closing(
+            self._read("exact-{}", lambda number: {"vectors": into[number * rows : (number + 1) * rows]})
+        ) as blocks:
+            for arrays in blocks:
+                if not np.may_share_memory(arrays["vectors"], into) or len(arrays["ids"]) != rows:
+                    return
+                yield arrays["ids"]
 
     def write(self, number: int, block: Sealed) -> None:
         """Saves a sealed block. If that fails, it is made again at the next opening."""
@@ -61,22 +69,28 @@ class BlockFiles:
             for path in self._folder.iterdir():
                 path.unlink()
 
-    def _read(self, name: str) -> Iterator[Mapping[str, NDArray[Any]]]:
-        """Yields the arrays of the files with this name and a number, which starts at 0. While one is used, the next is
-        read."""
+    def _read(
+        self, name: str, into: Callable[[int], Mapping[str, NDArray[Any]]]
+    ) -> Generator[Mapping[str, NDArray[Any]], None, None]:
+        """Yields the arrays of the files with this name and a number, which starts at 0; they are read into those that
+        `into` returns for it. While one is used, the next is read."""
         highest = self._highest_id()
-        ahead = self._start_reading(name.format(0))
-        for number in count(1):
-            found = ahead.result()
-            if found is None or found.facts["identity"] != self._identity:
-                return
-            if int(found.arrays["ids"].max(initial=0)) > highest:
-                return
-            ahead = self._start_reading(name.format(number))
-            yield found.arrays
 
-    def _start_reading(self, name: str) -> Future[ArrayFile | None]:
-        return beside(partial(read_arrays, self._folder / name))
+        def start_reading(number: int) -> Future[ArrayFile | None]:
+            return beside(partial(read_arrays, self._folder / name.format(number), into(number)))
+
+        ahead = start_reading(0)
+        try:
+            for number in count(1):
+                found = ahead.result()
+                if found is None or found.facts["identity"] != self._identity:
+                    return
+                if int(found.arrays["ids"].max(initial=0)) > highest:
+                    return
+                ahead = start_reading(number)
+                yield found.arrays
+        finally:
+            wait([ahead])  # otherwise it would write into memory that the caller uses for something else
 
     def _write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         with contextlib.suppress(OSError):

@@ -70,8 +70,7 @@ class FirstLook:
     """The upper halves of the rows of a block, ready for comparison with vectors of this dimension."""
 
     def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
-        # A copy, because the arrays of a saved block are parts of its file, which they would keep in memory.
-        self.scales = block.scales.copy()
+        self.scales = block.scales
         self._compare = make(block.upper, block.scales * np.float32(-_STEP), dimension)
         self.margin = _DEVIATIONS * float(np.percentile(self.errors, _PERCENTILE))
         """What the products err by at most, but for one row in ten thousand, for a unit vector."""
@@ -90,7 +89,7 @@ class SealedRows:
     """The rows of a block, ready for comparison with vectors of this dimension."""
 
     def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
-        self.lower = block.lower.copy()
+        self.lower = block.lower
         self.first_look = FirstLook(block, dimension, make)
 
 

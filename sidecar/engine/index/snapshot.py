@@ -173,13 +173,21 @@ class Snapshot(Arrays):
         Rows without a vector get 0. If `rough`, a first look suffices where that is faster. `check` is called before
         each read from disk, and an error that it raises ends the comparison.
         """
+        ids, passing, chunks = self._ids_of(rows), self._unfinished(rows), len(self.chunk_ids)
+        load = self._loader(rows, check)
+        return self.vector_cache.compare(ids, vector, load, rough=rough, passing=passing, chunks=chunks)
 
+    def read_vectors(self, rows: Int32s, dimension: int, check: Callable[[], None]) -> None:
+        """Reads the vectors of these chunk rows into memory. For `check` see `cosines`."""
+        ids, passing, chunks = self._ids_of(rows), self._unfinished(rows), len(self.chunk_ids)
+        self.vector_cache.read(ids, dimension, self._loader(rows, check), passing=passing, chunks=chunks)
+
+    def _loader(self, rows: Int32s, check: Callable[[], None]) -> Callable[[Ids], tuple[Vectors, Flags]]:
         def load(positions: Ids) -> tuple[Vectors, Flags]:
             check()
             return self.vectors(rows[positions])
 
-        ids, passing, chunks = self._ids_of(rows), self._unfinished(rows), len(self.chunk_ids)
-        return self.vector_cache.compare(ids, vector, load, rough=rough, passing=passing, chunks=chunks)
+        return load
 
     def _unfinished(self, rows: Int32s) -> Ids:
         """Returns the positions of those chunks, ascending, whose vectors are not final: their files' paths have no
@@ -197,11 +205,7 @@ class Snapshot(Arrays):
         for `check` see `cosines`."""
         rows = np.flatnonzero((self.chunk_vector > 0) & (self.file_vector > 0)[self.chunk_file]).astype(np.int32)
 
-        def load(positions: Ids) -> tuple[Vectors, Flags]:
-            check()
-            return self.vectors(rows[positions])
-
-        self.vector_cache.save(self.chunk_ids[rows], dimension, load)
+        self.vector_cache.save(self.chunk_ids[rows], dimension, self._loader(rows, check))
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """Returns the vectors of these chunk rows, read from disk, shape [n, dimension], and which rows have one.

@@ -13,7 +13,8 @@ cache is full and misses accumulate; then everything is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol, TypeAlias
@@ -42,8 +43,8 @@ Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 BLOCK = 16_384
 """The number of rows that are sealed together."""
-SAVED = 4096
-"""The number of exact rows that are saved together. Those that do not fill a block are read from the embedding cache at
+_PARTS = 4
+"""A sealed block has the rows of so many exact ones. Rows that fill no exact block are read from the embedding cache at
 the next opening, which takes ten times as long."""
 MOST_BYTES = 280 * 1024 * 1024
 """Enough for a million vectors of 256 numbers."""
@@ -80,11 +81,11 @@ def _now(work: Callable[[], None]) -> None:
 class SavedBlocks(Protocol):
     """The place where full blocks are saved for the next opening of the index; see `BlockFiles`."""
 
-    def read(self) -> Iterator[Sealed]:
+    def read(self) -> Generator[Sealed, None, None]:
         """Yields the sealed blocks in order."""
 
-    def read_exact(self) -> Iterator[Exact]:
-        """Yields the exact blocks in order."""
+    def read_exact(self, into: Vectors, rows: int) -> Generator[Ids, None, None]:
+        """Reads the exact blocks in order, each into the next so many `rows`, and yields their ids."""
 
     def write(self, number: int, block: Sealed) -> None:
         """Saves sealed block `number`, counted from 0."""
@@ -125,11 +126,10 @@ class VectorCache:
         saved: SavedBlocks | None = None,
         later: Callable[[Callable[[], None]], object] = _now,
         look: int = LOOK,
-        together: int = SAVED,
         pays: Callable[[FirstLook, Vectors], bool] = is_faster,
     ) -> None:
         """`later` runs what no question should wait for. Each `look` rows kept as float32 are prepared for a first look
-        together, if it `pays`; each `together` of them are saved in one block, unless a sealed `block` has fewer."""
+        together, if it `pays`; each quarter of a `block` of them is saved together."""
         self._most_bytes = most_bytes
         self._later = later
         self._sealing = False
@@ -137,7 +137,7 @@ class VectorCache:
         self._make_compare = make_compare
         self._block = block
         self._look = look
-        self._together = min(block, together)
+        self._together = block // _PARTS
         self._pays = pays
         self._saved = saved
         self._read_saved = saved is not None
@@ -158,10 +158,14 @@ class VectorCache:
         """
         saved = self._saved
         exact = len(ids) <= self._exact_room(dimension)
-        if saved is None or self._used or any(saved.read_exact() if exact else saved.read()):
-            return
         rows = self._together if exact else self._block
         vectors = np.empty((rows, dimension), np.float32)
+        if (
+            saved is None
+            or self._used
+            or any(True for _ in (saved.read_exact(vectors, rows) if exact else saved.read()))
+        ):
+            return
         for number in range(min(len(ids), self._capacity(dimension)) // rows):
             first = number * rows
             for start in range(0, rows, _READ):
@@ -217,14 +221,32 @@ class VectorCache:
             products = np.zeros(len(ids), np.float32)
             if found.any():
                 products[found] = products_of(held, rows[found], vector)
+        for positions, vectors in self._loaded(ids, missing, places.usable, load, passing):
+            products[positions], found[positions] = vectors @ vector, True
+        return compared(products, found, coarse if rough else None, held, rows, vector)
+
+    def read(self, ids: Ids, dimension: int, load: Load, *, passing: Ids = _NONE, chunks: int = 0) -> None:
+        """Reads the vectors of these chunks that are not in memory yet. See `compare`."""
+        if self._read_saved and len(ids) >= self._together:
+            self._take_saved(max(chunks, len(ids)), dimension)
+        usable = self._places(ids)[0].usable
+        try:
+            for _ in self._loaded(ids, np.flatnonzero(~usable), usable, load, passing):
+                pass
+        finally:
+            if self._made:
+                self._give_back()
+
+    def _loaded(self, ids: Ids, missing: Ids, usable: Flags, load: Load, passing: Ids) -> Iterator[tuple[Ids, Vectors]]:
+        """Yields positions and vectors of those `missing` that exist, block by block, and keeps those that are not
+        `usable` already."""
         for start in range(0, len(missing), _READ):
             block = missing[start : start + _READ]
             loaded, there = load(block)
             if there.any():
-                products[block[there]], found[block[there]] = loaded[there] @ vector, True
-                new = there & ~places.usable[block] & ~np.isin(block, passing)
+                yield block[there], loaded[there]
+                new = there & ~usable[block] & ~np.isin(block, passing)
                 self._put(ids[block[new]], loaded[new])
-        return compared(products, found, coarse if rough else None, held, rows, vector)
 
     def _capacity(self, dimension: int) -> int:
         """Returns how many vectors fit, sealed if necessary."""
@@ -327,24 +349,21 @@ class VectorCache:
 
     def _take_exact(self, saved: SavedBlocks, count: int, dimension: int) -> None:
         """Takes over the exact blocks, or deletes them if most are of chunks that no longer exist."""
-        self._tail = np.empty((count, dimension), np.float32)
-        for block in saved.read_exact():
-            if not self._place_exact(block, dimension):
-                break
+        most = min(self._exact_room(dimension), _MOST_ROWS_PER_CHUNK * count + self._together)
+        tail = self._tail = np.empty((most, dimension), np.float32)
+        with closing(saved.read_exact(tail, self._together)) as blocks:
+            for ids in blocks:
+                if not self._enter(ids):
+                    break
+                if self._tail is not tail:  # these ids are too far from the former ones, which are forgotten
+                    self._forget()
+                    break
+                self._exact_saved += 1
+                self._tail_ids = np.concatenate([self._tail_ids, ids])
+                self._used += len(ids)
         if self._used > _MOST_ROWS_PER_CHUNK * count:
             self._forget()
             saved.forget()
-
-    def _place_exact(self, block: Exact, dimension: int) -> bool:
-        """Adds an exact block; returns False if it has another shape, or does not fit."""
-        rows = self._together
-        if block.vectors.shape != (rows, dimension) or self._used + rows > self._exact_room(dimension):
-            return False
-        if not self._enter(block.ids):
-            return False
-        self._exact_saved += 1
-        self._append(block.ids, block.vectors)
-        return True
 
     def _place(self, block: Sealed, dimension: int) -> bool:
         """Adds a sealed block; returns False if it has another shape, or does not fit."""

@@ -134,6 +134,9 @@ class SearchedSnapshot(Protocol):
         """Compares these chunk rows with a unit vector. If `rough`, a first look is enough where that takes less time.
         `check` is called before each read from disk; an exception that it raises ends the comparison."""
 
+    def read_vectors(self, rows: Rows, dimension: int, check: Callable[[], None]) -> None:
+        """Reads the vectors of these chunk rows into memory, so that `cosines` need not. For `check` see there."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchSource:

@@ -237,7 +237,7 @@ class VectorSearch:
         Cancelled."""
         if self._in_memory():
             rows = self._snapshot.embedded_rows(self._columns.collection)
-            self._compare_all(rows)
+            self._snapshot.read_vectors(rows, len(self._vector), self._check)
 
     @property
     def notice(self) -> str:

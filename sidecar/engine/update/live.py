@@ -321,10 +321,19 @@ class LiveUpdate:
             return False
         known = self._look(applier, asked)
         pending = self._queue.pending()
-        # Beside a job on the whole index, which makes a pass of its own, no other is begun.
-        too_long = self._large or (bool(self._activity.kind) and not pending.count())
-        in_vain = too_long and EVERYTHING in pending.rescan
+        in_vain = EVERYTHING in pending.rescan and self._takes_too_long(pending)
         return applier.flush(0 if in_vain else self._times.freshness) and known
+
+    @property
+    def pass_is_awaited(self) -> bool:
+        """Whether a pass over the whole workspace is due or has begun for which the next search will wait."""
+        pending = self._queue.pending()
+        return EVERYTHING in pending.rescan and not self._takes_too_long(pending)
+
+    def _takes_too_long(self, pending: Pending) -> bool:
+        """Whether a pass over the whole workspace takes longer than a search waits."""
+        # Beside a job on the whole index, which makes a pass of its own, no other is begun.
+        return self._large or (bool(self._activity.kind) and not pending.count())
 
     @property
     def _large_and_unwatched(self) -> bool:

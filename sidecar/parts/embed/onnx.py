@@ -28,7 +28,12 @@ from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.card import Card
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
-from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
+from sidecar.parts.embed.token_cache import (
+    TokenCache,
+    divides_by_word,
+    is_plain,
+    only_lowers,
+)
 from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
 from sidecar.parts.onnx_session import session_options
 
@@ -347,7 +352,7 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
     return tokenizer
 
 
-def _told(tokenizer: Tokenizer) -> dict[str, Any]:
+def told_of(tokenizer: Tokenizer) -> dict[str, Any]:
     """Returns what a tokeniser's file says of it, without its vocabulary, which takes as long to write as to load."""
     parts = {"normalizer": tokenizer.normalizer, "pre_tokenizer": tokenizer.pre_tokenizer}
     return {
@@ -358,7 +363,7 @@ def _told(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def _without_normaliser(tokenizer: Tokenizer) -> Tokenizer:
+def without_normaliser(tokenizer: Tokenizer) -> Tokenizer:
     """Returns a tokeniser with the same vocabulary, which both share, and without a normaliser."""
     bare = type(tokenizer)(tokenizer.model)
     bare.pre_tokenizer, bare.post_processor = tokenizer.pre_tokenizer, tokenizer.post_processor
@@ -380,8 +385,8 @@ class _Tokenizer:
         self._split = files.entry.split_identifiers
         self._full = _load_tokenizer(files)
         self._most: int = (self._full.truncation or {}).get("max_length", 0)
-        told = _told(self._full)
-        self._bare = _without_normaliser(self._full) if only_lowers(told) else None
+        told = told_of(self._full)
+        self._bare = without_normaliser(self._full) if only_lowers(told) else None
         self._by_word: TokenCache | None = None
         if self._bare is not None and divides_by_word(told):
             self._by_word = TokenCache(self._divided_words, self._tokens_of_parts)
