@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Annotated, Any, Literal, get_type_hints
@@ -63,6 +64,8 @@ def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
 
 
 _MOST_STRETCHES = 100
+_FEW = 4
+"""Up to so many files are looked for one after the other, in a pass of compiled code for each."""
 _DENSE = 8
 """Reading all rows of a range takes less time than looking some up if these are at least an eighth of them."""
 _ASKED = 500
@@ -79,10 +82,10 @@ def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | N
     memo = known.memo.successor() if known is not None else Memo()
     if known is None or known.revision > revision:
         known = _nothing()
-    alive, files = _load_files(connection, known)
-    chunks = _load_chunks(connection, known, alive, files["file_ids"])
+    gone, files = _load_files(connection, known)
+    chunks = _load_chunks(connection, known, gone, files["file_ids"])
     # Rooms of arrays that have lost rows would only keep those arrays in memory.
-    rooms = known.rooms if alive.all() else Rooms()
+    rooms = Rooms() if len(gone) else known.rooms
     return Arrays(revision=revision, memo=memo, rooms=rooms, **files, **chunks)
 
 
@@ -104,15 +107,17 @@ class Kept:
     """The rows of an array that stay, as stretches: if few files are gone, copying stretches is several times as fast
     as choosing row by row."""
 
-    def __init__(self, mask: Flags) -> None:
-        """`mask`: which rows stay, shape [rows]."""
-        gone = np.flatnonzero(~mask)
+    def __init__(self, gone: Ids, count: int) -> None:
+        """`gone`: which of `count` rows do not stay, ascending."""
         breaks = np.flatnonzero(np.diff(gone) > 1)
-        self._mask = mask if len(breaks) >= _MOST_STRETCHES else None
+        self._mask: Flags | None = None
         self._stretches: list[slice] = []
-        if self._mask is None:
+        if len(breaks) >= _MOST_STRETCHES:
+            self._mask = np.ones(count, bool)
+            self._mask[gone] = False
+        else:
             begins = [0, *(gone[[*breaks.tolist(), -1]] + 1).tolist()] if len(gone) else [0]
-            ends = [*gone[[0, *(breaks + 1).tolist()]].tolist(), len(mask)] if len(gone) else [len(mask)]
+            ends = [*gone[[0, *(breaks + 1).tolist()]].tolist(), count] if len(gone) else [count]
             self._stretches = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
 
     def followed_by(self, _name: str, values: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
@@ -120,6 +125,16 @@ class Kept:
         if self._mask is not None:
             return np.concatenate([values[self._mask], added])
         return np.concatenate([*(values[some] for some in self._stretches), added])
+
+    def listed(self, values: list[str], added: Iterable[str]) -> list[str]:
+        """Returns the items of the rows that stay, followed by the added ones."""
+        if self._mask is not None:
+            return [*compress(values, self._mask.tolist()), *added]
+        stay: list[str] = []
+        for some in self._stretches:
+            stay += values[some]
+        stay += added
+        return stay
 
 
 def _nothing() -> Arrays:
@@ -135,57 +150,68 @@ def _nothing() -> Arrays:
     )
 
 
-def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
-    """Returns which of the known files still exist, and the file columns of this revision by name."""
+def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Ids, dict[str, Any]]:
+    """Returns the rows of the known files that no longer exist, ascending, and the file columns of this revision by
+    name."""
     last = int(known.file_ids[-1]) if len(known.file_ids) else 0
     names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
     new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
-    alive = _alive_files(connection, known, [row[0] for row in new])
-    still = None if alive.all() else alive.tolist()
+    gone = _gone_files(connection, known, [row[0] for row in new])
+    keep = Kept(gone, len(known.paths))
     loaded: dict[str, Any] = {
-        "paths": [*(known.paths if still is None else compress(known.paths, still)), *(row[0] for row in new)],
-        "languages": [
-            *(known.languages if still is None else compress(known.languages, still)),
-            *(row[1] for row in new),
-        ],
+        "paths": keep.listed(known.paths, (row[0] for row in new)),
+        "languages": keep.listed(known.languages, (row[1] for row in new)),
     }
     for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
-        added = ints(new, number).astype(column.dtype)
-        values = getattr(known, name)
-        loaded[name] = np.concatenate([values if still is None else values[alive], added])
+        loaded[name] = keep.followed_by(name, getattr(known, name), ints(new, number).astype(column.dtype))
     before = slice(0, len(loaded["file_ids"]) - len(new))
     _refresh(connection, "files", "path_vector", loaded["file_ids"][before], loaded["file_vector"][before])
-    return alive, loaded
+    return gone, loaded
 
 
-def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
-    """Returns which of the known files still exist.
+def _gone_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Ids:
+    """Returns the rows of the known files that no longer exist, ascending.
 
     The number of rows shows whether any is gone. A changed file gets a new id, so a known path among the new ones is
     gone, and usually no other file is. If one is, all ids are read.
     """
     (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
-    if count == len(known.paths) + len(new_paths):
-        return np.ones(len(known.paths), bool)
-    replaced = set(new_paths)
-    alive = ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
-    if int(alive.sum()) == count - len(new_paths):
-        return alive
+    missing = len(known.paths) + len(new_paths) - count
+    if not missing:
+        return np.zeros(0, np.int64)
+    replaced = _rows_with(known.paths, new_paths)
+    if len(replaced) == missing:
+        return replaced
     last = int(known.file_ids[-1])
     ids = ints(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
-    return rows_of(ids, known.file_ids) >= 0
+    return np.flatnonzero(rows_of(ids, known.file_ids) < 0)
 
 
-def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, file_ids: Ids) -> dict[str, Any]:
+def _rows_with(paths: list[str], wanted: Sequence[str]) -> Ids:
+    """Returns the rows of those of the wanted paths that are there, ascending."""
+    if len(wanted) <= _FEW:
+        found: list[int] = []
+        for path in wanted:
+            with suppress(ValueError):
+                found.append(paths.index(path))
+        return np.array(sorted(found), np.int64)
+    return np.flatnonzero(np.fromiter(map(set(wanted).__contains__, paths), bool, len(paths)))
+
+
+def _load_chunks(connection: sqlite3.Connection, known: Arrays, gone: Ids, file_ids: Ids) -> dict[str, Any]:
+    """Returns the chunk columns of this revision by name. `gone` are the rows of the known files that no longer exist,
+    `file_ids` the ids of the present ones."""
     last = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
     new, new_files, kind_names = _new_chunks(connection, last)
     kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
     codes = {kind: number for number, kind in enumerate(kinds)}
-    all_stay = bool(alive.all())
     # Missing vector ids are filled in below, and former revisions see the same arrays.
     changing = frozenset[str]() if known.chunk_vector.all() else frozenset(["chunk_vector"])
-    keep = Everything(known.rooms, changing) if all_stay else Kept(alive[known.chunk_file])
-    held = known.chunk_file if all_stay else (np.cumsum(alive, dtype=np.int32) - np.int32(1))[known.chunk_file]
+    keep: Everything | Kept = Everything(known.rooms, changing)
+    held = known.chunk_file
+    if len(gone):
+        without, held = _without(known.chunk_file, gone, len(known.file_ids))
+        keep = Kept(without, len(held))
     added_kinds = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
     loaded: dict[str, Any] = {
         "chunk_file": keep.followed_by("chunk_file", held, rows_of(file_ids, new_files)),
@@ -198,6 +224,22 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, fi
     before = slice(0, len(loaded["chunk_ids"]) - len(new))
     _refresh(connection, "chunks", "vector_id", loaded["chunk_ids"][before], loaded["chunk_vector"][before])
     return loaded
+
+
+def _without(chunk_file: Int32s, gone: Ids, files: int) -> tuple[Ids, Int32s]:
+    """Returns the rows of the chunks in files that are gone, ascending, and for each chunk the row that its file has
+    once those are left out; any row for chunks in files that are gone. There are so many `files`."""
+    if len(gone) > _FEW:
+        alive = np.ones(files, bool)
+        alive[gone] = False
+        rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+        return np.flatnonzero(~alive[chunk_file]), rows[chunk_file]
+    lost: list[Ids] = []
+    held = chunk_file.copy()
+    for row in gone.tolist():
+        lost.append(np.flatnonzero(chunk_file == row))
+        held -= chunk_file > row
+    return np.sort(np.concatenate(lost)), held
 
 
 def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
