@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from sidecar.engine.index.block_files import BlockFiles
 from sidecar.engine.index.held_rows import Compared
-from sidecar.engine.index.sealed_rows import Exact
+from sidecar.engine.index.sealed_rows import Exact, compare_with_numpy, seal
 from sidecar.engine.index.vector_cache import VectorCache
+from sidecar.engine.ports import Compare, Floats, Uint8s
 from sidecar.model.terms import Vectors
 
 DIMENSION, BLOCK, EXACT = 16, 32, 8
@@ -252,6 +253,38 @@ def test_blocks_of_ids_that_are_far_apart_are_not_taken_together(tmp_path: Path)
     for _ in range(2):
         compared = cache.compare(far, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
         np.testing.assert_allclose(compared.products, VECTORS @ QUERY, atol=1e-6)
+
+
+def test_sealed_blocks_of_ids_that_are_far_apart_are_not_taken_together(tmp_path: Path) -> None:
+    far = np.concatenate([IDS[: 2 * BLOCK], IDS[2 * BLOCK :] + 20_000_000])
+    saved = BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 10**9)
+    for number in range(3):
+        some = slice(number * BLOCK, (number + 1) * BLOCK)
+        saved.write(number, seal(far[some], VECTORS[some]))
+    cache = VectorCache(ROOM, block=BLOCK, saved=saved)
+    last = np.arange(2 * BLOCK, ROWS)
+    compared = cache.compare(
+        far[last], QUERY, lambda at: (VECTORS[last[at]], np.ones(len(at), bool)), rough=True, chunks=ROWS
+    )
+    assert compared.rough is not None and compared.rough.sum() == BLOCK
+    np.testing.assert_allclose(compared.closer(np.arange(len(last))), VECTORS[last] @ QUERY, atol=0.02)
+
+
+def test_a_sealed_block_that_cannot_be_prepared_leaves_an_empty_cache(tmp_path: Path) -> None:
+    Opened(tmp_path).compare()
+    made = iter(range(100))
+
+    def make(packed: Uint8s, scales: Floats, dimension: int) -> Compare:
+        if next(made) == 1:
+            raise MemoryError
+        return compare_with_numpy(packed, scales, dimension)
+
+    opened = Opened(tmp_path)
+    opened.cache = VectorCache(ROOM, make, BLOCK, BlockFiles(tmp_path / "sealed", IDENTITY, lambda: 2 * ROWS))
+    with pytest.raises(MemoryError):
+        opened.compare()
+    np.testing.assert_allclose(opened.compare().closer(np.arange(ROWS)), VECTORS @ QUERY, atol=0.02)
+    assert opened.read == ROWS
 
 
 def test_vectors_are_read_without_a_comparison(tmp_path: Path) -> None:

@@ -13,15 +13,19 @@ cache is full and misses accumulate; then everything is dropped.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.held_rows import Compared, Flags, HeldRows, compared, is_faster, products_of
 from sidecar.engine.index.sealed_rows import (
@@ -53,6 +57,8 @@ _MOST_EXACT_BYTES = 128 * 1024 * 1024
 _MADE_AT_ONCE = 8
 """After this many new blocks, free memory is returned to the system; otherwise making all blocks would take twice their
 memory."""
+_MADE_BESIDE = 2
+"""So many blocks are prepared for comparison beside the next one that is read."""
 _MOST_WAITING = 2
 """So many full blocks may wait to be sealed; if there are more, they are sealed at once."""
 LOOK = 8192
@@ -273,8 +279,8 @@ class VectorCache:
         self._tail: Vectors = np.zeros((0, 0), np.float32)
         self._tail_ids: Ids = np.zeros(0, np.int64)
 
-    def _add_block(self, block: Sealed) -> None:
-        self._sealed, self._looks = (*self._sealed, SealedRows(block, self._tail.shape[1], self._make_compare)), ()
+    def _add_block(self, block: SealedRows) -> None:
+        self._sealed, self._looks = (*self._sealed, block), ()
         self._made += 1
         if self._made >= _MADE_AT_ONCE:
             self._give_back()
@@ -342,10 +348,11 @@ class VectorCache:
             if count <= self._exact_room(dimension):
                 self._take_exact(saved, count, dimension)
                 return
-            self._tail = np.zeros((0, dimension), np.float32)
-            for block in saved.read():
-                if not self._place(block, dimension):
-                    return
+            try:
+                self._take_sealed(saved, dimension)
+            except BaseException:
+                self._forget()
+                raise
 
     def _take_exact(self, saved: SavedBlocks, count: int, dimension: int) -> None:
         """Takes over the exact blocks, or deletes them if most are of chunks that no longer exist."""
@@ -365,14 +372,31 @@ class VectorCache:
             self._forget()
             saved.forget()
 
+    def _take_sealed(self, saved: SavedBlocks, dimension: int) -> None:
+        """Takes over the sealed blocks. Several are prepared for comparison at the same time."""
+        self._tail = np.zeros((0, dimension), np.float32)
+        making: deque[Future[SealedRows]] = deque()
+        with closing(saved.read()) as blocks:
+            for block in blocks:
+                emptied = self._emptied
+                if not self._place(block, dimension):
+                    break
+                if self._emptied != emptied:  # these ids are too far from the former ones, which are forgotten
+                    self._tail = np.zeros((0, dimension), np.float32)
+                    making.clear()
+                making.append(beside(partial(SealedRows, block, dimension, self._make_compare)))
+                if len(making) > _MADE_BESIDE:
+                    self._add_block(making.popleft().result())
+        for made in making:
+            self._add_block(made.result())
+
     def _place(self, block: Sealed, dimension: int) -> bool:
-        """Adds a sealed block; returns False if it has another shape, or does not fit."""
+        """Gives a sealed block the next rows; returns False if it has another shape, or does not fit."""
         rows = self._block
         if block.upper.shape != (rows, packed_width(dimension)) or self._used + rows > self._capacity(dimension):
             return False
         if not self._enter(block.ids):
             return False
-        self._add_block(block)
         self._used += rows
         return True
 
@@ -444,7 +468,7 @@ class VectorCache:
                 block = seal(self._tail_ids[some], self._tail[some])
                 if self._saved is not None:
                     self._saved.write(len(self._sealed), block)
-                self._add_block(block)
+                self._add_block(SealedRows(block, self._tail.shape[1], self._make_compare))
             self._tail, self._tail_ids = self._tail[full:in_tail].copy(), self._tail_ids[full:in_tail]
         return in_tail - full
 
