@@ -143,7 +143,7 @@ class VectorCache:
         self._make_compare = make_compare
         self._block = block
         self._look = look
-        self._together = block // _PARTS
+        self._together = max(1, block // _PARTS)
         self._pays = pays
         self._saved = saved
         self._read_saved = saved is not None
@@ -166,12 +166,11 @@ class VectorCache:
         exact = len(ids) <= self._exact_room(dimension)
         rows = self._together if exact else self._block
         vectors = np.empty((rows, dimension), np.float32)
-        if (
-            saved is None
-            or self._used
-            or any(True for _ in (saved.read_exact(vectors, rows) if exact else saved.read()))
-        ):
+        if saved is None or self._used:
             return
+        with closing(saved.read_exact(vectors, rows) if exact else saved.read()) as former:
+            if any(True for _ in former):
+                return
         for number in range(min(len(ids), self._capacity(dimension)) // rows):
             first = number * rows
             for start in range(0, rows, _READ):
