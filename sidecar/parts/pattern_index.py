@@ -154,15 +154,46 @@ class _Bounds:
 
 @dataclass(slots=True)
 class _Filed:
-    """The numbers of patterns by piece: the last pattern that decides about files and folders, the last that decides
-    about folders only, and the last that has to be tried."""
+    """The numbers of patterns by piece, all of one kind: the last pattern that decides about files and folders, the
+    last that decides about folders only, and the last that has to be tried.
 
+    `texts` are all pieces, `lengths` their lengths; both are empty until `complete` is called.
+    """
+
+    kind: Kind
     sure: dict[str, int] = field(default_factory=dict)
     sure_of_folders: dict[str, int] = field(default_factory=dict)
     to_try: dict[str, int] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
+    lengths: tuple[int, ...] = ()
 
-    def lengths(self) -> list[int]:
-        return sorted({len(text) for text in (*self.sure, *self.sure_of_folders, *self.to_try)})
+    def complete(self) -> None:
+        """Prepares for `pieces_of`, once all patterns are filed."""
+        self.texts = frozenset((*self.sure, *self.sure_of_folders, *self.to_try))
+        self.lengths = tuple(sorted({len(text) for text in self.texts}))
+
+    def pieces_of(self, path: str, name: str) -> Sequence[str]:
+        """Returns the pieces that a path with this name has."""
+        texts = self.texts
+        match self.kind:
+            case "suffix":  # a name that is shorter is taken whole, and may be a piece itself
+                return [text for length in self.lengths if (text := name[-length:]) in texts]
+            case "prefix":
+                return [text for length in self.lengths if (text := name[:length]) in texts]
+            case "within":
+                return self._within(name)
+            case "folder":
+                return [text for text in path.split("/")[:-1] if text in texts]
+            case _:
+                whole = {"name": name, "path": path}.get(self.kind, "")
+                return (whole,) if whole in texts else ()
+
+    def _within(self, name: str) -> Sequence[str]:
+        texts = self.texts
+        if len(texts) <= len(name):
+            return [text for text in texts if text in name]
+        parts = (name[at : at + length] for length in self.lengths for at in range(len(name) - length + 1))
+        return [text for text in parts if text in texts]
 
 
 class PatternIndex:
@@ -186,13 +217,14 @@ class PatternIndex:
         for number, glob in enumerate(globs):
             bounds.count(glob)
             self._add(number, glob)
-        self._lengths = {kind: filed.lengths() for kind, filed in self._filed.items()}
+        for filed in self._filed.values():
+            filed.complete()
 
     def _add(self, number: int, glob: Glob) -> None:
         kind, text, decides = glob.piece
         filed = self._filed.get(kind)
         if filed is None:
-            filed = self._filed[kind] = _Filed()
+            filed = self._filed[kind] = _Filed(kind)
         if decides:
             (filed.sure_of_folders if glob.folders_only else filed.sure)[text] = number
             return
@@ -204,10 +236,14 @@ class PatternIndex:
     def last_match(self, path: str, is_folder: bool) -> int | None:
         """Returns the number of the last pattern that matches exactly this path; None when no pattern matches."""
         best, to_try = -1, list[int]()
-        for filed, text in self._pieces_of(path):
-            best = max(best, filed.sure.get(text, -1), filed.sure_of_folders.get(text, -1) if is_folder else -1)
-            if text in filed.to_try:
-                to_try.append(filed.to_try[text])
+        name = path.rpartition("/")[2]
+        for filed in self._filed.values():
+            for text in filed.pieces_of(path, name):
+                best = max(best, filed.sure.get(text, -1), filed.sure_of_folders.get(text, -1) if is_folder else -1)
+                if text in filed.to_try:
+                    to_try.append(filed.to_try[text])
+        if not to_try:
+            return best if best >= 0 else None
         asked = f"{path}/" if is_folder else path
         for number in self._later_than(best, to_try):
             if self._matches(number, asked):
@@ -234,24 +270,3 @@ class PatternIndex:
                 compiled = _NEVER
             self._compiled[number] = compiled
         return compiled.match(path) is not None
-
-    def _pieces_of(self, path: str) -> Iterator[tuple[_Filed, str]]:
-        *folders, name = path.split("/")
-        for kind, filed in self._filed.items():
-            for text in _texts(kind, path, folders, name, self._lengths[kind]):
-                yield filed, text
-
-
-def _texts(kind: Kind, path: str, folders: Sequence[str], name: str, lengths: Sequence[int]) -> Sequence[str]:
-    """Returns the pieces of one kind that a path has."""
-    match kind:
-        case "suffix":
-            return [name[-length:] for length in lengths if length <= len(name)]
-        case "prefix":
-            return [name[:length] for length in lengths if length <= len(name)]
-        case "within":
-            return [name[at : at + length] for length in lengths for at in range(len(name) - length + 1)]
-        case "folder":
-            return folders
-        case _:
-            return [{"name": name, "path": path}.get(kind, "")]
