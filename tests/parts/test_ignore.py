@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sidecar.model.files import Decision, Rule
 from sidecar.parts.git_places import user_ignore_file
-from sidecar.parts.ignore import IgnoreRules, RuleFile, git_verdict, parse_patterns
+from sidecar.parts.ignore import IgnoreRules, Pattern, RuleFile, git_verdict, parse_patterns, regex_of
+from tests.examples import examples
 
 
 def verdict(root: Path, path: str, is_folder: bool = False, **options: Any) -> Decision | None:
@@ -173,3 +177,37 @@ def test_the_users_ignore_file_is_found_as_git_finds_it(tmp_path: Path, config: 
 
 def test_without_a_home_there_is_no_global_file() -> None:
     assert user_ignore_file({"GIT_CONFIG_NOSYSTEM": "1"}) == ""
+
+
+_NAMES = st.text(st.sampled_from("ab.o"), min_size=1, max_size=5).filter(lambda name: name.strip("."))
+_WILD_NAMES = st.text(st.sampled_from("ab.o*?"), min_size=1, max_size=5)
+_LINES = st.builds(
+    lambda kept, anchored, segments, folder: f"{kept}{anchored}{'/'.join(segments)}{folder}",
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "", "/"]),
+    st.lists(st.one_of(_NAMES, _WILD_NAMES, st.sampled_from(["[ab]o", "a[.o]b", "**"])), min_size=1, max_size=3),
+    st.sampled_from(["", "", "/"]),
+)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(
+    st.lists(_LINES, min_size=1, max_size=40),
+    st.lists(st.lists(_NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_the_last_of_many_patterns_is_the_one_that_is_found_by_trying_each(
+    lines: list[str], paths: list[str], is_folder: bool
+) -> None:
+    patterns = parse_patterns("\n".join(lines))
+
+    def matches(pattern: Pattern, path: str) -> bool:
+        try:
+            return re.compile(regex_of(pattern.text), re.DOTALL).match(path) is not None
+        except ValueError:
+            return False
+
+    for path in paths:
+        asked = f"{path}/" if is_folder else path
+        wanted = next((one for one in reversed(patterns) if matches(one, asked)), None)
+        assert patterns.last_match(path, is_folder) == wanted, path
