@@ -185,7 +185,9 @@ _LINES = st.builds(
     lambda kept, anchored, segments, folder: f"{kept}{anchored}{'/'.join(segments)}{folder}",
     st.sampled_from(["", "", "!"]),
     st.sampled_from(["", "", "/"]),
-    st.lists(st.one_of(_NAMES, _WILD_NAMES, st.sampled_from(["[ab]o", "a[.o]b", "**", "*", "?"])), min_size=1, max_size=3),
+    st.lists(
+        st.one_of(_NAMES, _WILD_NAMES, st.sampled_from(["[ab]o", "a[.o]b", "**", "*", "?"])), min_size=1, max_size=3
+    ),
     st.sampled_from(["", "", "/"]),
 )
 
