@@ -94,7 +94,7 @@ class Stat:
         """
         inode, modified, changed = found.st_ino, found.st_mtime_ns, found.st_ctime_ns
         if inode >= _BEYOND:
-            inode -= 2 * _BEYOND
+            inode = (inode + _BEYOND) % (2 * _BEYOND) - _BEYOND
         if not (-_BEYOND <= modified < _BEYOND and -_BEYOND <= changed < _BEYOND):
             modified, changed = _bounded(modified), _bounded(changed)
         return cls(found.st_size, modified, changed, inode)

@@ -7,12 +7,13 @@ import random
 import socket
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from sidecar import errors
-from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath
+from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath, Stat
 from sidecar.parts.walk import DiskWalker, WalkOptions
 
 # A visible ␠ stands for a space at the end of a line.
@@ -524,3 +525,13 @@ def test_an_unreadable_folder_is_recorded(tmp_path: Path) -> None:
         assert judge.decide("closed/a.c").rule is Rule.UNREADABLE
     finally:
         (tmp_path / "closed").chmod(0o700)
+
+
+@pytest.mark.parametrize("inode", [0, 7, 2**63 - 1, 2**63, 2**64 - 1, 2**64 + 7, 2**100 + 2**63 + 7])
+@pytest.mark.parametrize("time", [-(2**70), -(2**63), 0, 2**63 - 1, 2**70])
+def test_every_stat_can_be_stored_as_64_bits_also_of_a_file_system_with_longer_inodes(inode: int, time: int) -> None:
+    found = SimpleNamespace(st_size=3, st_mtime_ns=time, st_ctime_ns=-time, st_ino=inode)
+    stat = Stat.of(cast("Any", found))
+    assert all(-(2**63) <= number < 2**63 for number in (stat.mtime_ns, stat.ctime_ns, stat.inode))
+    assert (stat.inode - inode) % 2**64 == 0
+    assert stat.mtime_ns == min(max(time, -(2**63)), 2**63 - 1)
