@@ -242,12 +242,11 @@ class PatternIndex:
                 best = max(best, filed.sure.get(text, -1), filed.sure_of_folders.get(text, -1) if is_folder else -1)
                 if text in filed.to_try:
                     to_try.append(filed.to_try[text])
-        if not to_try:
-            return best if best >= 0 else None
-        asked = f"{path}/" if is_folder else path
-        for number in self._later_than(best, to_try):
-            if self._matches(number, asked):
-                return number
+        if to_try:
+            asked = f"{path}/" if is_folder else path
+            for number in self._later_than(best, to_try):
+                if self._matches(number, asked):
+                    return number
         return best if best >= 0 else None
 
     def _later_than(self, best: int, last: Iterable[int]) -> Iterator[int]:

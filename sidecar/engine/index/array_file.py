@@ -105,15 +105,16 @@ class _Piece:
 
     def read(self, file: BinaryIO, digest: Any, into: NDArray[Any] | None) -> NDArray[Any]:
         """Reads the array, from where the file is, and its padding, and adds both to the digest."""
-        fits = into is not None and into.dtype == self.kind and into.shape == self.shape
-        array = into if into is not None and fits else np.empty(self.shape, self.kind)
+        if into is None or (into.dtype, into.shape) != (self.kind, self.shape):
+            into = None
+        array = np.empty(self.shape, self.kind) if into is None else into
         if self.size:
             memory = memoryview(array).cast("B")  # type: ignore[arg-type]
             if file.readinto(memory) != self.size:  # type: ignore[attr-defined]
                 raise EOFError
             digest.update(memory)
         digest.update(file.read(self.padding))
-        if array is not into:
+        if into is None:
             array.flags.writeable = False
         return array
 

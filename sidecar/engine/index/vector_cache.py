@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -164,10 +164,10 @@ class VectorCache:
         """
         saved = self._saved
         exact = len(ids) <= self._exact_room(dimension)
-        rows = self._together if exact else self._block
-        vectors = np.empty((rows, dimension), np.float32)
         if saved is None or self._used:
             return
+        rows = self._together if exact else self._block
+        vectors = np.empty((rows, dimension), np.float32)
         with closing(saved.read_exact(vectors, rows) if exact else saved.read()) as former:
             if any(True for _ in former):
                 return
@@ -197,20 +197,18 @@ class VectorCache:
         read-only `ids` are is remembered for the next call with the same array, which is then faster.
         """
         before = self._used
-        if self._read_saved and len(ids) >= self._together:
-            self._take_saved(max(chunks, len(ids)), len(vector))
-        try:
-            found = self._compare(ids, vector, load, rough, passing)
-        finally:
-            if self._made:
-                self._give_back()
+        with self._giving_back():
+            places, held = self._opened(ids, len(vector), chunks)
+            found = self._compare(places, held, vector, load, rough, passing)
         # While vectors are being read, a question waits for more than them, and preparing would take its processor.
         if rough and self._used == before:
             self._look_later()
         return found
 
-    def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool, passing: Ids) -> Compared:
-        places, held = self._places(ids)
+    def _compare(
+        self, places: _Places, held: HeldRows, vector: Floats, load: Load, rough: bool, passing: Ids
+    ) -> Compared:
+        ids = places.ids
         if held.looks and not (rough and 4 * len(ids) > held.rough):
             held = replace(held, looks=())
         rows, coarse = places.rows, places.coarse if held.rough else None
@@ -232,15 +230,16 @@ class VectorCache:
 
     def read(self, ids: Ids, dimension: int, load: Load, *, passing: Ids = _NONE, chunks: int = 0) -> None:
         """Reads the vectors of these chunks that are not in memory yet. See `compare`."""
-        if self._read_saved and len(ids) >= self._together:
-            self._take_saved(max(chunks, len(ids)), dimension)
-        usable = self._places(ids)[0].usable
-        try:
+        with self._giving_back():
+            usable = self._opened(ids, dimension, chunks)[0].usable
             for _ in self._loaded(ids, np.flatnonzero(~usable), usable, load, passing):
                 pass
-        finally:
-            if self._made:
-                self._give_back()
+
+    def _opened(self, ids: Ids, dimension: int, chunks: int) -> tuple[_Places, HeldRows]:
+        """Takes over the saved blocks if these are enough ids to need them, and returns where the vectors are then."""
+        if self._read_saved and len(ids) >= self._together:
+            self._take_saved(max(chunks, len(ids)), dimension)
+        return self._places(ids)
 
     def _loaded(self, ids: Ids, missing: Ids, usable: Flags, load: Load, passing: Ids) -> Iterator[tuple[Ids, Vectors]]:
         """Yields positions and vectors of those `missing` that exist, block by block, and keeps those that are not
@@ -283,6 +282,15 @@ class VectorCache:
         self._made += 1
         if self._made >= _MADE_AT_ONCE:
             self._give_back()
+
+    @contextmanager
+    def _giving_back(self) -> Iterator[None]:
+        """Gives memory back after the block, if blocks were made in it."""
+        try:
+            yield
+        finally:
+            if self._made:
+                self._give_back()
 
     def _give_back(self) -> None:
         """Returns memory to the system: making blocks took more than they need, and the allocator would keep it."""

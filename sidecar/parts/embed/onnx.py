@@ -28,12 +28,7 @@ from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.card import Card
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
-from sidecar.parts.embed.token_cache import (
-    TokenCache,
-    divides_by_word,
-    is_plain,
-    only_lowers,
-)
+from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
 from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
 from sidecar.parts.onnx_session import session_options
 
