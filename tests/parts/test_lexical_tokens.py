@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
+from snowballstemmer.english_stemmer import EnglishStemmer
 
 from sidecar.parts.lexical.tokens import fold_name, query_terms, stem, terms_of, words
 
@@ -87,3 +91,18 @@ def test_numbers_in_words_are_not_given_to_the_stemmer() -> None:
 @given(st.text("0123456789", min_size=2))
 def test_a_number_is_its_own_stem(number: str) -> None:
     assert stem(number) == number
+
+
+def test_words_have_the_same_stems_in_c_and_in_python() -> None:
+    """An index may have been written where one is installed and be asked where the other one is."""
+    root = Path(__file__).parents[2]
+    texts = [path.read_text("utf-8") for pattern in ("docs/**/*.md", "sidecar/**/*.py") for path in root.glob(pattern)]
+    seen = {word.lower() for text in texts for word in words(text) if word.isascii() and len(word) > 2}
+    in_c, in_python = Stemmer.Stemmer("english"), EnglishStemmer()
+    assert len(seen) > 10_000
+    assert [word for word in sorted(seen) if in_c.stemWord(word) != in_python.stemWord(word)] == []
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz'0123456789_", min_size=3, max_size=20))
+def test_any_word_has_the_stem_that_python_gives_it(word: str) -> None:
+    assert stem(word) == EnglishStemmer().stemWord(word)

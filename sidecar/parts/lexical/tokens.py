@@ -159,7 +159,10 @@ class _Stemmer(local):
 
     @cached_property
     def english(self) -> Any:
-        return snowballstemmer.stemmer("english")
+        # It stems in C if PyStemmer is installed, which would also remember words that `stem` remembers already.
+        stemmer = snowballstemmer.stemmer("english")
+        stemmer.maxCacheSize = 0
+        return stemmer
 
 
 _STEMMER = _Stemmer()
