@@ -252,9 +252,12 @@ class Watching(Protocol):
     def note(self) -> str:
         """One line on why the watcher sees nothing or only polls; else empty."""
 
-    def look(self) -> Changes | None:
-        """Waits until the changes that `next` has returned are noted, then returns all later ones until now; `next`
-        does not return these again.
+    def mark(self) -> int | None:
+        """Marks this moment and returns the number of the mark; None if that is not possible."""
+
+    def look(self, mark: int | None = None) -> Changes | None:
+        """Waits until the changes that `next` has returned are noted, then returns all later ones until now, or until
+        this mark at least, which takes less time; `next` does not return these again.
 
         Returns None if they cannot be determined within a bounded time.
         """

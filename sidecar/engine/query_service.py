@@ -19,7 +19,7 @@ from sidecar.engine.search.absent import is_complete
 from sidecar.engine.search.nothing import why_no_docs, why_no_hits
 from sidecar.engine.search.overview import overview_of
 from sidecar.engine.search.paths import find_paths, find_paths_by_letters
-from sidecar.engine.search.searcher import Searcher
+from sidecar.engine.search.searcher import Searcher, Understood
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.search.symbols import find_symbols
@@ -81,13 +81,17 @@ class QueryService:
             failed = self._model_failure(generation)
             # Known changes can be applied while the vectors are being read.
             failed = failed or self._preload(generation, request.collection, cancelled)
+        mark = self._live_update.mark()
+        # The system reports the mark meanwhile.
+        with QUESTIONS.answering():
+            understood = self._searcher.understand(request, generation.embedder if failed is None else None)
 
         def search(current: Generation, fresh: bool) -> _Read[SearchAnswer]:
             with _source_of(current, failed if current is generation else None) as source:
-                answer = self._search(current, source, request, cancelled)
+                answer = self._search(current, source, request, understood, cancelled)
                 return self._read(current, fresh, source, answer, (hit.path for hit in answer.hits))
 
-        answer, notice = self._answer(search, asked)
+        answer, notice = self._answer(search, asked, mark)
         return replace(answer, notice=one_line(notice, answer.notice)) if notice or answer.notice else answer
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
@@ -150,11 +154,16 @@ class QueryService:
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def _search(
-        self, generation: Generation, source: SearchSource, request: SearchRequest, cancelled: IsCancelled
+        self,
+        generation: Generation,
+        source: SearchSource,
+        request: SearchRequest,
+        understood: Understood,
+        cancelled: IsCancelled,
     ) -> SearchAnswer:
         if request.collection == "docs" and _holds_no_docs(source.snapshot):
             raise DocsIndexNotFound(why_no_docs(source.snapshot))
-        answer = self._searcher.search(source, request, cancelled)
+        answer = self._searcher.search(source, request, cancelled, understood)
         if not answer.hits:
             answer = replace(answer, reason=why_no_hits(source.snapshot, request, answer.total))
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
@@ -203,14 +212,16 @@ class QueryService:
 
         return self._answer(read, asked or self._asked())
 
-    def _answer(self, read: Callable[[Generation, bool], _Read[T]], asked: _Asked) -> tuple[T, str]:
+    def _answer(
+        self, read: Callable[[Generation, bool], _Read[T]], asked: _Asked, mark: int | None = None
+    ) -> tuple[T, str]:
         """Returns what `read` finds in the current generation, and one line if that may be stale or partial or lacks
         the effect of a changed setting.
 
-        Waits a bounded time until known changes are applied. If files that the answer shows have changed since, it
-        waits once more, for those, and reads again.
+        Waits a bounded time until changes before the `mark`, or before this call, are applied. If files that the answer
+        shows have changed since, it waits once more, for those, and reads again.
         """
-        fresh = self._live_update.freshen(asked.moment)
+        fresh = self._live_update.freshen(asked.moment, mark)
 
         def read_now(generation: Generation) -> _Read[T]:
             with QUESTIONS.answering():

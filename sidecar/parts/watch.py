@@ -10,8 +10,8 @@ whole tree is reported every few seconds instead, and `note` says why.
 
 Changes are gathered for a moment before they are reported. A caller that cannot wait that long calls `look`. This
 creates a file, the mark, in a folder of sidecar's own that is watched too. The system reports changes in order, so once
-it has reported the mark, all earlier changes are known. A file that another process creates in that folder is its
-question (`asking.py`).
+it has reported the mark, or a later one, all changes before it are known. A caller with other work to do makes the mark
+before that work, and looks after it. A file that another process creates in that folder is its question (`asking.py`).
 """
 
 from __future__ import annotations
@@ -134,6 +134,10 @@ class Watcher:
         self._taking = make_condition(Rank.WATCHER)
         """Held while events are taken and interpreted."""
         self._events: Events = set()
+        self._reported_mark = -1
+        """The latest mark that the system has reported; numbers of marks grow."""
+        self._first_mark = 0
+        """The system reports no mark before this one to the present notifier."""
         self._asked: set[str] = set()
         self._since = self._checked = 0.0
         self._reporting = False
@@ -195,9 +199,23 @@ class Watcher:
         changed."""
         self._stale.set()
 
-    def look(self) -> WatchedChanges | None:
-        """Returns the changes until now that `next` has not returned yet; `next` then omits them. If the system reports
-        no changes, these are the whole tree.
+    def mark(self) -> int | None:
+        """Makes a mark and returns its number; None if that is not possible. `look` need not wait for a mark that the
+        system has reported meanwhile."""
+        if self._notifier is None:
+            return None
+        number = next(_MARKS)
+        path = f"{self._own_marks()}{number}"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | AT_ONCE, 0o600))
+            os.unlink(path)  # noqa: PTH108
+        except OSError:
+            return None
+        return number
+
+    def look(self, mark: int | None = None) -> WatchedChanges | None:
+        """Returns the changes until now, or until this mark at least, that `next` has not returned yet; `next` then
+        omits them. If the system reports no changes, these are the whole tree.
 
         Waits until the changes that `next` has returned are noted. Returns None if the changes cannot be determined:
         the system takes too long, or it reports no changes and the strategy is "git".
@@ -211,7 +229,7 @@ class Watcher:
             if not self._taking.wait_for(lambda: not self._reporting, deadline - time.monotonic()):
                 return None
             if self._notifier is not None:
-                found = self._try(lambda: self._until_now(deadline))
+                found = self._try(lambda: self._until(mark, deadline))
                 if not self._names_lost:
                     return found
             return self._try(self._look_around) if self._strategy == "files" or self._names_lost else None
@@ -261,8 +279,8 @@ class Watcher:
             due = due or self._stale.is_set() or self._tree.missed or self._head.folders() != self._head.watched
         return self._understand() if due else WatchedChanges()
 
-    def _until_now(self, deadline: float) -> WatchedChanges | None:
-        if not self._pass_mark(deadline):
+    def _until(self, mark: int | None, deadline: float) -> WatchedChanges | None:
+        if not self._pass(mark, deadline):
             self._stale.set()
             return None
         quiet = not (self._events or self._stale.is_set() or self._tree.missed)
@@ -331,10 +349,10 @@ class Watcher:
             except (OSError, RuntimeError) as error:
                 self._give_up(error, refused=True)
                 return
-            if self._notifier is not None and not self._pass_mark(time.monotonic() + self._times.look_seconds):
+            if self._notifier is not None and not self._pass(None, time.monotonic() + self._times.look_seconds):
                 self._events.add((_ADDED, self._root))  # so that the whole tree is reported
             self._close()
-            self._notifier = notifier
+            self._notifier, self._first_mark = notifier, next(_MARKS)
             self._after_refusals.end()
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
@@ -342,25 +360,27 @@ class Watcher:
         if self._notifier is None or not os.path.isdir(self._root):  # noqa: PTH112  its watches are dead then
             self._give_up(failure, refused=False)
 
-    def _pass_mark(self, deadline: float) -> bool:
-        """Takes all events of changes before this call. Returns False if the system does not report the mark in
-        time."""
-        path = f"{self._mark}{os.sep}{os.getpid()}-{next(_MARKS)}"
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | AT_ONCE, 0o600))
-            os.unlink(path)  # noqa: PTH108
-        except OSError:
-            self._take(self._notifier)
+    def _pass(self, mark: int | None, deadline: float) -> bool:
+        """Takes all events of changes before this mark, or before this call. Returns False if the system does not
+        report the mark in time."""
+        if mark is None or mark < self._first_mark:
+            mark = self.mark()
+        self._take(self._notifier)
+        if mark is None:
             return False
-        while not any(where == path for _, where in self._take(self._notifier)):
+        while self._reported_mark < mark:
             if self._notifier is None or time.monotonic() > deadline:
                 return False
             time.sleep(_MARK_STEP_S)
+            self._take(self._notifier)
         return True
 
-    def _take(self, notifier: Notifier | None) -> Events:
-        """Adds what the system has reported to the events, except for marks and questions. Returns everything
-        reported."""
+    def _own_marks(self) -> str:
+        """Returns what the paths of this process's marks begin with; their numbers follow."""
+        return f"{self._mark}{os.sep}{os.getpid()}-"
+
+    def _take(self, notifier: Notifier | None) -> None:
+        """Notes what the system has reported: marks, questions, and the events of everything else."""
         try:
             new = notifier.take() if notifier is not None else set()
         except NamesLost:
@@ -368,16 +388,17 @@ class Watcher:
             self._retry = True
             self._names_lost = True
             self._after_names.begin()
-            return set()
+            return
         except (OSError, RuntimeError) as error:
             self._give_up(error, refused=True)
-            return set()
+            return
         for what, path in new:
             if not path.startswith(self._mark):
                 self._events.add((what, path))
+            elif (number := path.removeprefix(self._own_marks())).isdecimal():
+                self._reported_mark = max(self._reported_mark, int(number))
             elif what != _DELETED and (question := question_of(path)):
                 self._asked.add(question)
-        return new
 
     def _mark_folder(self) -> list[str]:
         with contextlib.suppress(OSError):

@@ -78,6 +78,9 @@ class HeldWatcher:
                 self._watched.running = None
             self._watched.changed.notify_all()
 
-    def look(self) -> WatchedChanges:
+    def mark(self) -> None:
+        return None
+
+    def look(self, mark: int | None = None) -> WatchedChanges:
         """Does nothing: this watcher reports everything as it happens."""
         return WatchedChanges()

@@ -44,7 +44,10 @@ class DeafWatcher:
 
     def refresh(self) -> None: ...
 
-    def look(self) -> WatchedChanges:
+    def mark(self) -> None:
+        return None
+
+    def look(self, mark: int | None = None) -> WatchedChanges:
         return WatchedChanges()
 
 

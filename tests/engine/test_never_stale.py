@@ -228,7 +228,10 @@ class Reports:
     def next(self) -> WatchedChanges | None:
         return WatchedChanges(frozenset({self._paths.pop(0)})) if self._paths else None
 
-    def look(self) -> WatchedChanges:
+    def mark(self) -> None:
+        return None
+
+    def look(self, mark: int | None = None) -> WatchedChanges:
         return WatchedChanges()
 
 

@@ -340,7 +340,10 @@ class SlowWatcher:
     def next(self) -> None:
         """Does nothing: no file changes."""
 
-    def look(self) -> WatchedChanges:
+    def mark(self) -> None:
+        return None
+
+    def look(self, mark: int | None = None) -> WatchedChanges:
         return WatchedChanges()
 
 

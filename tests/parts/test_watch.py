@@ -433,11 +433,55 @@ def test_who_asks_gets_what_has_happened_until_now_once(root: Path) -> None:
     watcher.stop()
 
 
+def test_who_marks_the_moment_before_other_work_gets_all_changes_before_it(root: Path) -> None:
+    watcher = watching(root)
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    mark = watcher.mark()
+    assert mark is not None
+    assert watcher.look(mark) == WatchedChanges(frozenset({"src/a.py"}))
+    watcher.stop()
+
+
+def test_of_two_who_mark_the_moment_the_second_to_look_waits_for_nothing(root: Path) -> None:
+    """The first one has taken the events of both, of which none comes twice."""
+    watcher = watching(root)
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    earlier, later = watcher.mark(), watcher.mark()
+    assert watcher.look(later) == WatchedChanges(frozenset({"src/a.py"}))
+    assert watcher.look(earlier) == WatchedChanges()
+    watcher.stop()
+
+
+def test_a_mark_from_before_the_folders_were_watched_anew_is_made_again(root: Path) -> None:
+    """The system reports it to nobody any more."""
+    watcher = watching(root)
+    watcher.start()
+    mark = watcher.mark()
+    (root / "src" / "new").mkdir()
+    assert watcher.look() == WatchedChanges(rescan=frozenset({"src/new"}))
+    watcher.stop()
+    watcher.start()
+    (root / "src" / "new" / "c.py").write_text("c")
+    assert watcher.look(mark) == WatchedChanges(frozenset({"src/new/c.py"}))
+    watcher.stop()
+
+
+def test_a_mark_that_the_system_does_not_report_is_not_waited_for_without_end(root: Path) -> None:
+    watcher = watching(root, LateEvents)
+    assert watcher.mark() is None
+    watcher.start()
+    assert watcher.look(watcher.mark()) is None
+    watcher.stop()
+
+
 def test_asking_leaves_nothing_behind(root: Path) -> None:
     watcher = watching(root)
     watcher.start()
     for _ in range(3):
         assert watcher.look() == WatchedChanges()
+        watcher.mark()
     watcher.stop()
     assert list(Path(mark_of(root)).iterdir()) == []
 

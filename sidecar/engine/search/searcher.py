@@ -8,6 +8,8 @@ Candidates are files, so that ten results are ten different places. Modes differ
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -39,7 +41,7 @@ from sidecar.engine.search.typos import corrected
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model.answers import SearchAnswer, SearchRequest
-from sidecar.model.terms import Collection, IsCancelled, Mode
+from sidecar.model.terms import Collection, Embedder, IsCancelled, Mode
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.shown import count
@@ -111,6 +113,14 @@ class RankingInput:
         return Ranked(self.signals, self.cosines, int(np.argmax(scores)))
 
 
+@dataclass(frozen=True)
+class Understood:
+    """A query that has been understood before the index is looked at, and what that took, in milliseconds."""
+
+    query: Query
+    stages_ms: Mapping[str, float]
+
+
 def alpha_of(request: SearchRequest) -> float:
     """Returns the weight of meaning in the request's mode, 0-1: 0 uses words alone, 1 meaning alone."""
     return {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
@@ -134,18 +144,39 @@ class Searcher:
         VectorSearch(source.snapshot, columns, np.zeros(dimension, np.float32), cancelled).load()
         model.result().embed_query("preload")
 
-    def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """Answers one request. If the model cannot be loaded, searches by words alone and says so in the notice.
+    def understand(self, request: SearchRequest, embedder: Callable[[], Embedder] | None = None) -> Understood:
+        """Does what needs no index: understands the query and, if the request needs it, embeds it. `search` finds the
+        vector in the embedder's cache, and reports why the model cannot be loaded. Raises InvalidQuery if the query is
+        blank."""
+        if not request.query.strip():
+            raise InvalidQuery
+        start = time.perf_counter()
+        query = understand(request.query)
+        understood = time.perf_counter()
+        if embedder is not None and alpha_of(request) > 0:
+            with suppress(ModelLoadFailed):
+                embedder().embed_query(query.meaning)
+        embedded = time.perf_counter()
+        return Understood(query, {"tokenise": (understood - start) * 1000, "embed": (embedded - understood) * 1000})
+
+    def search(
+        self,
+        source: SearchSource,
+        request: SearchRequest,
+        cancelled: IsCancelled,
+        understood: Understood | None = None,
+    ) -> SearchAnswer:
+        """Answers one request, which may have been `understood` before. If the model cannot be loaded, searches by
+        words alone and says so in the notice.
 
         Raises InvalidQuery if the query is blank, InvalidPattern, Cancelled, and ModelLoadFailed only if alpha is 1.
         """
-        start = time.perf_counter()
         snapshot = source.snapshot
-        clock = _Clock()
-        if not request.query.strip():
-            raise InvalidQuery
+        understood = understood or self.understand(request)
+        clock = _Clock(dict(understood.stages_ms))
+        start = time.perf_counter() - sum(clock.stages.values()) / 1000
         with clock.stage("tokenise"):
-            query, said = _as_meant(snapshot, request.query)
+            query, said = _as_meant(snapshot, understood.query)
             columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
             allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(source, columns, query, request, allowed, clock, cancelled)
@@ -224,7 +255,7 @@ class Searcher:
         """Runs a search up to the point where features are weighed, with all features. Combiners are trained on the
         result. Raises the same errors as `search`, except InvalidQuery."""
         snapshot = source.snapshot
-        query, _ = _as_meant(snapshot, request.query)
+        query, _ = _as_meant(snapshot, understand(request.query))
         columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
         allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(source, columns, query, request, allowed, _Clock(), cancelled)
@@ -258,9 +289,9 @@ class Searcher:
         )
 
 
-def _as_meant(snapshot: SearchedSnapshot, text: str) -> tuple[Query, str]:
+def _as_meant(snapshot: SearchedSnapshot, query: Query) -> tuple[Query, str]:
     """Returns the query in English and with its typing errors corrected, and a notice that says so."""
-    query, translated = in_english(snapshot, understand(text))
+    query, translated = in_english(snapshot, query)
     query, correction = corrected(snapshot, query)
     return query, " ".join(filter(None, (translated, correction)))
 

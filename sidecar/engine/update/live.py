@@ -302,11 +302,17 @@ class LiveUpdate:
         starts a pass over all files, and that one is then new enough."""
         return self._queue.moment
 
-    def freshen(self, asked: int) -> bool:
+    def mark(self) -> int | None:
+        """Marks this moment for `freshen`, if a watcher is running."""
+        watcher = self._watcher
+        return watcher.mark() if watcher is not None else None
+
+    def freshen(self, asked: int, mark: int | None = None) -> bool:
         """Looks for changes until the moment `asked` that no event reports, and applies pending changes. Returns False
         if some may be left.
 
-        Waits a bounded time. If another process writes the index, that process is asked to do this.
+        Waits a bounded time, which is shorter if the caller has made a `mark` and done something else since. If another
+        process writes the index, that process is asked to do this.
         """
         if self._paused:
             self.start(reconcile=True)
@@ -314,12 +320,12 @@ class LiveUpdate:
         applier = self._applier
         if applier is None:
             return self._ask() if self._index.kept_up_elsewhere else True
-        return self._bring_in(applier, asked)
+        return self._bring_in(applier, asked, mark)
 
-    def _bring_in(self, applier: ChangeApplier, asked: int) -> bool:
+    def _bring_in(self, applier: ChangeApplier, asked: int, mark: int | None = None) -> bool:
         if self._large_and_unwatched:
             return False
-        known = self._look(applier, asked)
+        known = self._look(applier, asked, mark)
         pending = self._queue.pending()
         in_vain = EVERYTHING in pending.rescan and self._takes_too_long(pending)
         return applier.flush(0 if in_vain else self._times.freshness) and known
@@ -363,10 +369,10 @@ class LiveUpdate:
         except Exception:  # the reader then reports that it may lack changes
             self._log.exception("A process that reads this index could not be answered")
 
-    def _look(self, applier: ChangeApplier, asked: int) -> bool:
-        """Notes the changes until now: asks the watcher, and asks git, which may move HEAD before it writes files. If
-        there is no watcher yet, notes EVERYTHING, unless that was done since `asked`. Returns False if the changes
-        cannot be determined in time."""
+    def _look(self, applier: ChangeApplier, asked: int, mark: int | None) -> bool:
+        """Notes the changes until now, or until the mark at least: asks the watcher, and asks git, which may move HEAD
+        before it writes files. If there is no watcher yet, notes EVERYTHING, unless that was done since `asked`.
+        Returns False if the changes cannot be determined in time."""
         watcher = self._watcher
         if watcher is None:
             if not self._queue.has_everything_since(asked):
@@ -376,7 +382,7 @@ class LiveUpdate:
             self._seen = moved
             applier.add(rescan=[EVERYTHING], now=True)
         with self._looking:
-            changes = watcher.look()
+            changes = watcher.look(mark)
             if changes:
                 applier.note(changes)
         if changes:
