@@ -81,9 +81,9 @@ class QueryService:
             failed = self._model_failure(generation)
             # Known changes can be applied while the vectors are being read.
             failed = failed or self._preload(generation, request.collection, cancelled)
-        mark = self._live_update.mark()
-        # The system reports the mark meanwhile.
         with QUESTIONS.answering():
+            # The system reports it while the query is understood.
+            mark = self._live_update.mark()
             understood = self._searcher.understand(request, generation.embedder if failed is None else None)
 
         def search(current: Generation, fresh: bool) -> _Read[SearchAnswer]:

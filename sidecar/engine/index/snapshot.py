@@ -32,6 +32,7 @@ from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
+from sidecar.parts.one_step import rows_with_text_in_one_step
 from sidecar.small_files import open_new
 
 _READ_META = "'revision', 'kept_uuid', 'kept_releases', 'file_id', 'created'"
@@ -111,11 +112,11 @@ class Snapshot(Arrays):
         found: dict[int, StoredChunk] = {}
         for some in _blocks(wanted, 500):
             marks = ",".join("?" * len(some))
-            for i, text, kind, names, enclosing, digest in self.connection.execute(
-                f"SELECT id, text, kind, names, enclosing, body_hash FROM chunks WHERE id IN ({marks})", some
-            ):
+            columns, source = "id, kind, names, enclosing, hex(body_hash)", f"FROM chunks WHERE id IN ({marks})"
+            stored = rows_with_text_in_one_step(self.connection, columns, "text", source, some)
+            for i, kind, names, enclosing, digest, text in stored:
                 found[i] = chunk = StoredChunk(text, kind, unpack_names(names), unpack_names(enclosing))
-                if not has_body(chunk, digest, text_hash):
+                if not has_body(chunk, bytes.fromhex(digest), text_hash):
                     raise _ChangedText(f"A stored text has been changed. {REBUILD}")
         return [found[i] for i in wanted]
 
@@ -125,7 +126,8 @@ class Snapshot(Arrays):
         found: dict[int, str] = {}
         for some in _blocks(wanted, 500):
             marks = ",".join("?" * len(some))
-            found.update(self.connection.execute(f"SELECT id, text FROM chunks WHERE id IN ({marks})", some))
+            source = f"FROM chunks WHERE id IN ({marks})"
+            found.update(map(tuple, rows_with_text_in_one_step(self.connection, "id", "text", source, some)))
         return [found[i] for i in wanted]
 
     def embedded_rows(self, collection: int) -> Int32s:

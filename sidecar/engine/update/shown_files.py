@@ -15,6 +15,7 @@ from pathlib import Path
 from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.model.files import Stat
+from sidecar.parts.one_step import rows_in_one_step
 
 _MOST = 500
 """The maximum number of files of an answer that are checked."""
@@ -32,13 +33,14 @@ class ShownFiles:
         """Returns those of these indexed paths whose file on disk is gone or has another stat than in the index, with
         the SHA-256 of the indexed content. Paths with unsaved text are left out."""
         wanted = [path for path in dict.fromkeys(paths) if path not in self._files.buffers][:_MOST]
-        rows = connection.execute(
-            "SELECT path, sha256, size, mtime_ns, ctime_ns, inode FROM files"
-            f" WHERE buffered = 0 AND path IN ({', '.join('?' * len(wanted))})",
+        rows = rows_in_one_step(
+            connection,
+            "path, hex(sha256), size, mtime_ns, ctime_ns, inode",
+            f"FROM files WHERE buffered = 0 AND path IN ({', '.join('?' * len(wanted))})",
             wanted,
         )
         root = self._files.root
-        return {path: bytes(digest) for path, digest, *stat in rows if not _has(root, path, stat)}
+        return {path: bytes.fromhex(digest) for path, digest, *stat in rows if not _has(root, path, stat)}
 
     def count_changed(self, seeming: dict[str, bytes]) -> int:
         """Returns how many of the files that `seem_changed` returned are gone or have other bytes than the indexed
@@ -58,10 +60,8 @@ def count_lacking(connection: sqlite3.Connection, root: str, paths: Collection[s
     """Returns how many of these paths are files that the index lacks, have another stat than in the index, or are gone
     but still in it. Beyond `_MOST` paths, all count."""
     looked_at = list(islice(paths, _MOST))
-    rows = connection.execute(
-        f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE path IN ({', '.join('?' * len(looked_at))})",
-        looked_at,
-    )
+    source = f"FROM files WHERE path IN ({', '.join('?' * len(looked_at))})"
+    rows = rows_in_one_step(connection, "path, size, mtime_ns, ctime_ns, inode", source, looked_at)
     known = {path: stat for path, *stat in rows}
     lacking = sum(
         not _has(root, path, known[path]) if path in known else os.path.lexists(f"{root}/{path}") for path in looked_at

@@ -40,6 +40,7 @@ from sidecar.parts.embed.cache_file import (
     set_damaged_aside,
     translated,
 )
+from sidecar.parts.one_step import as_numbers
 
 _LOG = logging.getLogger(__name__)
 _VERSION = 2
@@ -197,11 +198,14 @@ class EmbeddingCacheFile:
         with self._reader() as reader:
             for start in range(0, len(unique), _BLOCK):
                 part = unique[start : start + _BLOCK].tolist()
-                # `+model` keeps SQLite from choosing the (model, hash) index: the lookup must go by id.
-                rows = reader.execute(
-                    f"SELECT id, vector FROM vectors WHERE id IN ({_marks(part)}) AND +model = ?", (*part, self._model)
-                ).fetchall()
-                found, block = self._unpack(rows)
+                # In one step, because Python's module releases the interpreter for each row (see `one_step`). `+model`
+                # keeps SQLite from choosing the (model, hash) index: the lookup must go by id.
+                packed = reader.execute(
+                    "SELECT group_concat(id), CAST(group_concat(vector, '') AS BLOB) FROM vectors"
+                    f" WHERE id IN ({_marks(part)}) AND +model = ?",
+                    (*part, self._model),
+                ).fetchone()
+                found, block = self._unpack(*packed)
                 places = np.searchsorted(unique, found)
                 vectors[places], there[places] = block, True
         return vectors[inverse], there[inverse]
@@ -475,13 +479,13 @@ class EmbeddingCacheFile:
             )
         return int(number)
 
-    def _unpack(self, rows: Sequence[tuple[int, bytes]]) -> tuple[Ids, Vectors]:
-        """Returns the ids and the float32 vectors of rows. Raises IndexCorrupt if a vector has the wrong length."""
-        joined = b"".join(blob for _, blob in rows)
-        if len(joined) != len(rows) * self._dimension * 2:
+    def _unpack(self, keys: str | None, joined: bytes | None) -> tuple[Ids, Vectors]:
+        """Returns the ids and the float32 vectors of rows, whose ids are given with commas between them, and whose
+        vectors one after the other. Raises IndexCorrupt if a vector has the wrong length."""
+        ids = as_numbers(keys)
+        if len(joined or b"") != len(ids) * self._dimension * 2:
             raise IndexCorrupt(f"{shown.place(self._path)} holds vectors of the wrong length. {ADVICE}")
-        ids = np.fromiter((key for key, _ in rows), dtype=np.int64, count=len(rows))
-        return ids, np.frombuffer(joined, dtype="<f2").reshape(len(rows), self._dimension).astype(np.float32)
+        return ids, np.frombuffer(joined or b"", "<f2").reshape(len(ids), self._dimension).astype(np.float32)
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -6,9 +6,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.postings import Entry
 from sidecar.parts.lexical.tokens import fold_name
+from sidecar.parts.one_step import numbers_in_one_step, rows_in_one_step, values_in_one_step
 
 SCHEMA = """
 CREATE TABLE definitions(
@@ -33,17 +37,17 @@ _COLUMNS = "file_id, chunk_id, name, folded, kind, start_line, end_line, depth, 
 _OF_ONE_NAME = (
     f"SELECT * FROM (SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
 )
-_PLACE = "file_id, rowid"
 _PLACES_OF_ONE_NAME = (
-    f"SELECT * FROM (SELECT {_PLACE} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
+    "SELECT * FROM (SELECT file_id, rowid AS number FROM definitions"
+    " WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?)"
 )
 _AT_PLACES = (
-    "WITH places(number, file, line, last) AS (VALUES {})"
+    "FROM (WITH places(number, file, line, last) AS (VALUES {})"
     f" SELECT number, {_COLUMNS} FROM places CROSS JOIN definitions ON definitions.rowid = coalesce("
     "(SELECT rowid FROM definitions WHERE file_id = file AND start_line <= line AND line <= end_line"
     " ORDER BY start_line DESC, end_line, depth DESC, rowid DESC LIMIT 1),"
     "(SELECT rowid FROM definitions WHERE file_id = file AND start_line > line AND start_line <= last"
-    " ORDER BY start_line, depth, rowid LIMIT 1))"
+    " ORDER BY start_line, depth, rowid LIMIT 1)))"
 )
 _MOST_PLACES = 100
 _MOST_READ = 500
@@ -117,20 +121,23 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
     for names in _in_blocks(folded):
         each = " UNION ALL ".join([_OF_ONE_NAME] * len(names))
         values = [value for name in names for value in (name, MAX_ROWS_PER_NAME)]
-        found = map(DefinitionRow._make, connection.execute(each, values))
+        found = map(DefinitionRow._make, rows_in_one_step(connection, _COLUMNS, f"FROM ({each})", values))
         # SQL does not promise an order of the parts of a union, only of the rows within a part.
         rows += _in_order_of(names, found, lambda row: row.folded)
     return rows
 
 
-def find_places(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[int, int]]:
-    """Returns (file id, number for `read_definitions`) of the definitions that `find_definitions` returns, in any
-    order. This reads only an index, which is several times faster."""
-    found: list[tuple[int, int]] = []
+def find_places(connection: sqlite3.Connection, folded: Iterable[str]) -> tuple[Ids, Ids]:
+    """Returns the file ids, and the numbers for `read_definitions`, of the definitions that `find_definitions` returns,
+    in any order. This reads only an index, which is several times faster."""
+    files, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for names in _in_blocks(folded):
         each = " UNION ALL ".join([_PLACES_OF_ONE_NAME] * len(names))
-        found += connection.execute(each, [value for name in names for value in (name, MAX_ROWS_PER_NAME)])
-    return found
+        values = [value for name in names for value in (name, MAX_ROWS_PER_NAME)]
+        file_ids, rows = numbers_in_one_step(connection, ("file_id", "number"), f"FROM ({each})", values)
+        files.append(file_ids)
+        numbers.append(rows)
+    return np.concatenate(files), np.concatenate(numbers)
 
 
 def read_definitions(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[DefinitionRow]:
@@ -203,9 +210,9 @@ def find_definitions_at(
     found: list[DefinitionRow | None] = [None] * len(places)
     for start in range(0, len(places), _MOST_PLACES):
         some = places[start : start + _MOST_PLACES]
-        select = _AT_PLACES.format(", ".join("(?, ?, ?, ?)" for _ in some))
+        source = _AT_PLACES.format(", ".join("(?, ?, ?, ?)" for _ in some))
         values = [value for number, place in enumerate(some, start) for value in (number, *place)]
-        for number, *row in connection.execute(select, values):
+        for number, *row in rows_in_one_step(connection, f"number, {_COLUMNS}", source, values):
             found[number] = DefinitionRow._make(row)
     return found
 
@@ -226,19 +233,20 @@ def find_main_definition(connection: sqlite3.Connection, file_id: int) -> Defini
 def find_ends(connection: sqlite3.Connection, file_id: int, first_line: int, last_line: int) -> list[int]:
     """Returns the lines from `first_line` to `last_line` (1-based, inclusive) on which a definition of the file ends,
     ascending."""
-    return [
-        line
-        for (line,) in connection.execute(
-            "SELECT DISTINCT end_line FROM definitions WHERE file_id = ? AND end_line BETWEEN ? AND ?"
-            " ORDER BY end_line",
-            (file_id, first_line, last_line),
-        )
-    ]
+    return values_in_one_step(
+        connection,
+        "end_line",
+        "FROM (SELECT DISTINCT end_line FROM definitions WHERE file_id = ? AND end_line BETWEEN ? AND ?"
+        " ORDER BY end_line)",
+        (file_id, first_line, last_line),
+    )
 
 
 def _rows(connection: sqlite3.Connection, which: str, values: Sequence[object]) -> list[DefinitionRow]:
     """Returns the definitions that a query selects. `which` is its part after WHERE."""
-    found = connection.execute(f"SELECT {_COLUMNS} FROM definitions WHERE {which}", values)
+    found = rows_in_one_step(
+        connection, _COLUMNS, f"FROM (SELECT {_COLUMNS} FROM definitions WHERE {which})", values
+    )
     return list(map(DefinitionRow._make, found))
 
 
@@ -246,8 +254,9 @@ def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tu
     """Returns (folded stem, file id) of the files whose stem is one of these, which are folded by `fold_name`."""
     found: list[tuple[str, int]] = []
     for names in _in_blocks(folded):
-        select = f"SELECT folded, file_id FROM file_stems WHERE folded IN ({', '.join('?' * len(names))})"
-        found += _in_order_of(names, sorted(connection.execute(select, names)), lambda row: row[0])
+        source = f"FROM file_stems WHERE folded IN ({', '.join('?' * len(names))})"
+        rows = sorted(map(tuple, rows_in_one_step(connection, "folded, file_id", source, names)))
+        found += _in_order_of(names, rows, lambda row: row[0])
     return found
 
 

@@ -133,12 +133,10 @@ def add_plain(
     """Adds what these files define of the query's plain and joined words. Words are often defined in hundreds of files,
     and no file is a candidate because of them."""
     names = frozenset(query.names)
-    places = find_places(snapshot.connection, [name for name in _plain(query) if name not in names])
-    rows = columns.files.rows(np.array([file_id for file_id, _ in places], np.int64))
+    defining, numbers = find_places(snapshot.connection, [name for name in _plain(query) if name not in names])
     chosen = np.zeros(len(symbols.files_plain) + 1, bool)
     chosen[files] = True  # the last one, with index -1, stands for files that are not in the collection
-    numbers = [places[at][1] for at in chosen[rows].nonzero()[0].tolist()]
-    found = _by_name(read_definitions(snapshot.connection, numbers))
+    found = _by_name(read_definitions(snapshot.connection, numbers[chosen[columns.files.rows(defining)]].tolist()))
     _add_definitions(symbols.files_plain, symbols.chunks_plain, columns, found, query)
 
 
