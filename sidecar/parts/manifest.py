@@ -38,6 +38,7 @@ from sidecar.parts.database import (
 )
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.manifest_reads import read_first_beyond
+from sidecar.parts.one_step import rows_in_one_step, values_in_one_step
 from sidecar.parts.paths import storable
 
 SCHEMA_VERSION = 2
@@ -49,6 +50,9 @@ _MANY_COMMITS = 60
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 _BY_PATH = "sqlite_autoindex_files_1"
 _KNOWN = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection, blob"
+_KNOWN_AS_JSON = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, hex(sha256), collection, hex(blob)"
+_TOGETHER = 4096
+"""Files that are read together. All at once would take several times their memory."""
 
 _SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -243,11 +247,17 @@ class Manifest:
         Raises IndexCorrupt if not the same paths are in the table and in the index by which files are found: then a
         pass over the workspace would write a file twice, or leave one for ever that is gone.
         """
+        files: dict[str, KnownFile] = {}
+        after = count = 0
         with self.lock, translated(self.path):
-            rows = self.connection.execute(f"SELECT {_KNOWN} FROM files").fetchall()
-            found = {path for (path,) in self.connection.execute(f"SELECT path FROM files INDEXED BY {_BY_PATH}")}
-        files = {r[1]: _known(r) for r in rows}
-        if len(files) != len(rows) or files.keys() != found:
+            found = values_in_one_step(self.connection, "path", f"FROM files INDEXED BY {_BY_PATH}")
+            source = f"FROM (SELECT {_KNOWN} FROM files WHERE id > ? ORDER BY id LIMIT {_TOGETHER})"
+            while rows := rows_in_one_step(self.connection, _KNOWN_AS_JSON, source, (after,)):
+                if rows[-1][0] <= after:
+                    raise contradicts_itself(self.path)
+                files.update((row[1], _known_from_json(row)) for row in rows)
+                after, count = rows[-1][0], count + len(rows)
+        if len(files) != count or files.keys() != set(found):
             raise contradicts_itself(self.path)
         return files
 
@@ -552,6 +562,11 @@ def unpack_names(packed: str) -> tuple[str, ...]:
 def _known(row: Sequence[Any]) -> KnownFile:
     id_, path, *stat, settled, buffered, sha256, collection, blob = row
     return KnownFile(id_, path, Stat(*stat), bool(settled), bool(buffered), sha256, COLLECTIONS[collection], blob)
+
+
+def _known_from_json(row: Sequence[Any]) -> KnownFile:
+    *others, sha256, collection, blob = row
+    return _known((*others, bytes.fromhex(sha256), collection, bytes.fromhex(blob)))
 
 
 def _stored(chunk_id: int, file_id: int, path: str, body_hash: bytes, path_hash: bytes, *chunk: Any) -> ChunkToEmbed:

@@ -242,9 +242,9 @@ def test_a_definition_is_found_by_any_spelling_with_the_chunk_where_it_starts(co
     LexicalIndex().write_segment(connection, [(1, [7, 8], analyse("pool.py", parsed))])
     (row,) = find_definitions(connection, ["threadpool"])
     assert (row.name, row.kind, row.chunk_id, row.start_line) == ("ThreadPool", "class", 8, 10)
-    ((file_id, number),) = find_places(connection, ["threadpool"])
-    assert file_id == 1
-    assert read_definitions(connection, [number]) == [row]
+    file_ids, numbers = find_places(connection, ["threadpool"])
+    assert file_ids.tolist() == [1]
+    assert read_definitions(connection, numbers.tolist()) == [row]
     assert find_stems(connection, ["pool"]) == [("pool", 1)]
     LexicalIndex().forget_files(connection, [1])
     assert find_definitions(connection, ["threadpool"]) == []
