@@ -78,9 +78,9 @@ class QueryService:
         generation = asked.generation
         failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
-            failed = self._model_failure(generation)
-            # Known changes can be applied while the vectors are being read.
-            failed = failed or self._preload(generation, request.collection, cancelled)
+            # Known changes can be applied while the vectors are being read, and the model can be checked.
+            failed = self._preload(generation, request.collection, cancelled)
+            failed = self._model_failure(generation) or failed
         with QUESTIONS.answering():
             # The system reports it while the query is understood.
             mark = self._live_update.mark()
