@@ -19,7 +19,7 @@ from typing import TypeAlias, TypeVar
 
 from sidecar.engine.concurrency.right_of_way import QUESTIONS
 from sidecar.engine.concurrency.stages import run_stages
-from sidecar.engine.concurrency.usage import give_memory_back
+from sidecar.engine.concurrency.usage import GIVE_BACK_S, give_memory_back
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, is_settled, path_of
@@ -150,10 +150,14 @@ class Indexer:
         total = len(plan.changed) + plan.unchanged
         progress(plan.unchanged, total, so_far("Reading files", plan.unchanged, total))
         overtaken: set[str] = set()
+        gave_back = time.monotonic()
         with self._forgotten.recorded():
             for batch in self._run(plan.changed, _Steps(progress, plan.unchanged, total), cancelled):
                 _count(batch, tally)
                 overtaken |= batch.overtaken
+                if time.monotonic() - gave_back >= GIVE_BACK_S:
+                    give_memory_back()
+                    gave_back = time.monotonic()
             self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         tally.embedded += self.finish_vectors(cancelled)
         self._remake_released(tally, cancelled)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import time
 from typing import BinaryIO
 
-from sidecar.engine.concurrency.usage import give_memory_back
+from sidecar.engine.concurrency.usage import GIVE_BACK_S, give_memory_back
 from sidecar.engine.ingest.prepare import Judgement, Look, Outcome, Preparer, Recall, Recalled
 from sidecar.engine.ingest.worker_process import Limits, Request, Task, WorkerSetup, read_message, write_message
 from sidecar.engine.ports import Parts
@@ -53,6 +54,7 @@ class Worker:
         self._limits = limits
         self._preparers: dict[str, Preparer] = {}
         self._at_first = memory_bytes() or 0
+        self._gave_back = time.monotonic()
         limit_memory(limits.memory_mb * 1_000_000)
 
     def serve(self, request: Request, replies: BinaryIO) -> bool:
@@ -66,6 +68,9 @@ class Worker:
             write_message(replies, (packed, leaves))
             if leaves:
                 return False
+        if time.monotonic() - self._gave_back >= GIVE_BACK_S:
+            give_memory_back()
+            self._gave_back = time.monotonic()
         return True
 
     def _preparer(self, request: Request) -> Preparer:
