@@ -244,9 +244,7 @@ def find_ends(connection: sqlite3.Connection, file_id: int, first_line: int, las
 
 def _rows(connection: sqlite3.Connection, which: str, values: Sequence[object]) -> list[DefinitionRow]:
     """Returns the definitions that a query selects. `which` is its part after WHERE."""
-    found = rows_in_one_step(
-        connection, _COLUMNS, f"FROM (SELECT {_COLUMNS} FROM definitions WHERE {which})", values
-    )
+    found = rows_in_one_step(connection, _COLUMNS, f"FROM (SELECT {_COLUMNS} FROM definitions WHERE {which})", values)
     return list(map(DefinitionRow._make, found))
 
 
