@@ -28,7 +28,7 @@ from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.scorer import Combiner, WeightedSum, learned
-from sidecar.engine.search.searcher import RankingInput, Searcher
+from sidecar.engine.search.searcher import RankingInput, Searcher, Understood
 from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspaces import OpenWorkspaces
@@ -104,11 +104,17 @@ class Watched(Searcher):
         self.look: Callable[[SearchSource, SearchRequest], Any] | None = None
         self.also: Any = None
 
-    def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+    def search(
+        self,
+        source: SearchSource,
+        request: SearchRequest,
+        cancelled: IsCancelled,
+        understood: Understood | None = None,
+    ) -> SearchAnswer:
         if self.watching:
             self.last = _candidates(source.snapshot, self.examine(source, request, cancelled), self._combiner)
             self.also = self.look(source, request) if self.look else None
-        return super().search(source, request, cancelled)
+        return super().search(source, request, cancelled, understood)
 
 
 def _candidates(snapshot: SearchedSnapshot, seen: RankingInput, combiner: Combiner) -> Candidates:

@@ -5,6 +5,7 @@ The parts are those of `wiring.py`. Of the workspace's index, only the model and
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -102,10 +103,20 @@ def check_libraries() -> Check:
     return Check("libraries", not missing, ", ".join(versions), _unless(not missing, advice))
 
 
-def check_sqlite() -> Check:
-    """Checks the version of SQLite."""
-    fine = sqlite3.sqlite_version_info >= MIN_SQLITE
-    return Check("sqlite", fine, sqlite3.sqlite_version, _unless(fine, "Use a Python with SQLite 3.35 or newer."))
+def check_sqlite(connect: Callable[[], sqlite3.Connection] = lambda: sqlite3.connect(":memory:")) -> Check:
+    """Checks the version of SQLite, and that it has the JSON functions, by which rows are read."""
+    fine = sqlite3.sqlite_version_info >= MIN_SQLITE and _has_json(connect)
+    advice = "Use a Python with SQLite 3.35 or newer that has its JSON functions."
+    return Check("sqlite", fine, sqlite3.sqlite_version, _unless(fine, advice))
+
+
+def _has_json(connect: Callable[[], sqlite3.Connection]) -> bool:
+    with contextlib.closing(connect()) as connection:
+        try:
+            connection.execute("SELECT json_group_array(json_array(1))").fetchone()
+        except sqlite3.Error:
+            return False
+    return True
 
 
 def check_settings(settings: Settings) -> Check:

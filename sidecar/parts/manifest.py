@@ -38,7 +38,7 @@ from sidecar.parts.database import (
 )
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.manifest_reads import read_first_beyond
-from sidecar.parts.one_step import rows_in_one_step, values_in_one_step
+from sidecar.parts.one_step import packed_by_id, unpacked, values_in_one_step
 from sidecar.parts.paths import storable
 
 SCHEMA_VERSION = 2
@@ -50,9 +50,10 @@ _MANY_COMMITS = 60
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 _BY_PATH = "sqlite_autoindex_files_1"
 _KNOWN = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection, blob"
-_KNOWN_AS_JSON = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, hex(sha256), collection, hex(blob)"
-_TOGETHER = 4096
-"""Files that are read together. All at once would take several times their memory."""
+_KNOWN_AS_JSON = (
+    "json_group_array(json_array("
+    "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, hex(sha256), collection, hex(blob)))"
+)
 
 _SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -248,15 +249,13 @@ class Manifest:
         pass over the workspace would write a file twice, or leave one for ever that is gone.
         """
         files: dict[str, KnownFile] = {}
-        after = count = 0
+        count = 0
         with self.lock, translated(self.path):
             found = values_in_one_step(self.connection, "path", f"FROM files INDEXED BY {_BY_PATH}")
-            source = f"FROM (SELECT {_KNOWN} FROM files WHERE id > ? ORDER BY id LIMIT {_TOGETHER})"
-            while rows := rows_in_one_step(self.connection, _KNOWN_AS_JSON, source, (after,)):
-                if rows[-1][0] <= after:
-                    raise contradicts_itself(self.path)
+            for (packed,) in packed_by_id(self.connection, _KNOWN_AS_JSON, _KNOWN, "files"):
+                rows = unpacked(packed)
                 files.update((row[1], _known_from_json(row)) for row in rows)
-                after, count = rows[-1][0], count + len(rows)
+                count += len(rows)
         if len(files) != count or files.keys() != set(found):
             raise contradicts_itself(self.path)
         return files

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy as np
 from sidecar.model.terms import Ids
 
 _unpacked = json.JSONDecoder().raw_decode  # `loads` also looks for spaces around the value, which takes longer
+TOGETHER = 4096
+"""Rows of a whole table that are read together."""
 
 
 def rows_in_one_step(
@@ -57,8 +59,7 @@ def values_in_one_step(
 ) -> list[Any]:
     """Returns the values of `SELECT value source`. See `rows_in_one_step`."""
     (packed,) = connection.execute(f"SELECT json_group_array({value}) {source}", values).fetchone()
-    found: list[Any] = _unpacked(packed)[0]
-    return found
+    return unpacked(packed)
 
 
 def numbers_in_one_step(
@@ -67,6 +68,32 @@ def numbers_in_one_step(
     """Returns columns of whole numbers, each of shape [rows]. See `rows_in_one_step`."""
     select = ", ".join([f"group_concat({column})" for column in columns])
     return list(map(as_numbers, connection.execute(f"SELECT {select} {source}", values).fetchone()))
+
+
+def packed_by_id(
+    connection: sqlite3.Connection, packed: str, columns: str, table: str, after: int = 0
+) -> Iterator[list[Any]]:
+    """Yields, for each `TOGETHER` rows of a table with an id above `after`, ascending, what `packed` makes of their
+    `columns`; the id must be one of these. All rows at once would take several times their memory.
+
+    Raises sqlite3.DatabaseError if ids do not ascend, which only a damaged file has.
+    """
+    source = f"FROM (SELECT {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT {TOGETHER})"
+    count = TOGETHER
+    while count == TOGETHER:
+        count, last, *found = connection.execute(f"SELECT count(*), max(id), {packed} {source}", (after,)).fetchone()
+        if not count:
+            return
+        if last <= after:
+            raise sqlite3.DatabaseError(f"the ids of {table} are not in order")
+        yield found
+        after = last
+
+
+def unpacked(packed: str) -> list[Any]:
+    """Returns the values that SQLite's `json_group_array` has packed."""
+    found: list[Any] = _unpacked(packed)[0]
+    return found
 
 
 def as_numbers(packed: str | None) -> Ids:

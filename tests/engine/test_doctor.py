@@ -1,11 +1,12 @@
 """What `sidecar doctor` reports about installations that a test cannot really have."""
 
 import importlib.metadata
+import sqlite3
 from pathlib import Path
 
 import pytest
 
-from sidecar.engine.doctor import check_libraries
+from sidecar.engine.doctor import check_libraries, check_sqlite
 
 
 def test_it_names_the_distribution_that_brings_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +33,19 @@ def test_libraries_whose_package_does_not_list_its_files_are_not_missing(monkeyp
     check = check_libraries()
     assert check.ok
     assert "chromadb (version unknown)" in check.found
+
+
+def test_a_sqlite_without_json_functions_cannot_read_rows() -> None:
+    """Before version 3.38 they could be left out when SQLite was built."""
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(":memory:")
+        connection.set_authorizer(
+            lambda _action, _table, name, *_: sqlite3.SQLITE_DENY if name and "json" in name else sqlite3.SQLITE_OK
+        )
+        return connection
+
+    assert check_sqlite().ok
+    check = check_sqlite(connect)
+    assert not check.ok
+    assert "JSON" in check.advice

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.concurrency.room import Rooms
 from sidecar.model.terms import Ids
+from sidecar.parts.one_step import as_numbers, numbers_in_one_step, packed_by_id, unpacked
 
 Int32s = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -154,17 +155,16 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Ids, dic
     """Returns the rows of the known files that no longer exist, ascending, and the file columns of this revision by
     name."""
     last = int(known.file_ids[-1]) if len(known.file_ids) else 0
-    names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
-    new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
-    gone = _gone_files(connection, known, [row[0] for row in new])
+    (paths, languages), new = _new_rows(connection, "files", ("path", "language"), _sql_of(_FILE_COLUMNS), last)
+    gone = _gone_files(connection, known, paths)
     keep = Kept(gone, len(known.paths))
     loaded: dict[str, Any] = {
-        "paths": keep.listed(known.paths, (row[0] for row in new)),
-        "languages": keep.listed(known.languages, (row[1] for row in new)),
+        "paths": keep.listed(known.paths, paths),
+        "languages": keep.listed(known.languages, languages),
     }
-    for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
-        loaded[name] = keep.followed_by(name, getattr(known, name), ints(new, number).astype(column.dtype))
-    before = slice(0, len(loaded["file_ids"]) - len(new))
+    for (name, column), added in zip(_FILE_COLUMNS.items(), new, strict=True):
+        loaded[name] = keep.followed_by(name, getattr(known, name), added.astype(column.dtype))
+    before = slice(0, len(loaded["file_ids"]) - len(paths))
     _refresh(connection, "files", "path_vector", loaded["file_ids"][before], loaded["file_vector"][before])
     return gone, loaded
 
@@ -183,7 +183,7 @@ def _gone_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequen
     if len(replaced) == missing:
         return replaced
     last = int(known.file_ids[-1])
-    ids = ints(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
+    (ids,) = numbers_in_one_step(connection, ("id",), "FROM (SELECT id FROM files WHERE id <= ? ORDER BY id)", (last,))
     return np.flatnonzero(rows_of(ids, known.file_ids) < 0)
 
 
@@ -202,7 +202,8 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, gone: Ids, file_
     """Returns the chunk columns of this revision by name. `gone` are the rows of the known files that no longer exist,
     `file_ids` the ids of the present ones."""
     last = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
-    new, new_files, kind_names = _new_chunks(connection, last)
+    columns = ("file_id", *_sql_of(_CHUNK_COLUMNS))
+    (kind_names,), (new_files, *new) = _new_rows(connection, "chunks", ("kind",), columns, last)
     kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
     codes = {kind: number for number, kind in enumerate(kinds)}
     # Missing vector ids are filled in below, and former revisions see the same arrays.
@@ -218,10 +219,9 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, gone: Ids, file_
         "chunk_kind": keep.followed_by("chunk_kind", known.chunk_kind, added_kinds),
         "kinds": kinds,
     }
-    for number, (name, column) in enumerate(_CHUNK_COLUMNS.items()):
-        added = new[:, number].astype(column.dtype)
-        loaded[name] = keep.followed_by(name, getattr(known, name), added)
-    before = slice(0, len(loaded["chunk_ids"]) - len(new))
+    for (name, column), added in zip(_CHUNK_COLUMNS.items(), new, strict=True):
+        loaded[name] = keep.followed_by(name, getattr(known, name), added.astype(column.dtype))
+    before = slice(0, len(loaded["chunk_ids"]) - len(kind_names))
     _refresh(connection, "chunks", "vector_id", loaded["chunk_ids"][before], loaded["chunk_vector"][before])
     return loaded
 
@@ -242,18 +242,23 @@ def _without(chunk_file: Int32s, gone: Ids, files: int) -> tuple[Ids, Int32s]:
     return np.sort(np.concatenate(lost)), held
 
 
-def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
-    """Returns the chunks with an id above `last`: their columns, shape [n, columns], their file ids and their kinds."""
-    names = ", ".join(column.sql for column in _CHUNK_COLUMNS.values())
-    rows = connection.execute(f"SELECT kind, file_id, {names} FROM chunks WHERE id > ? ORDER BY id", (last,))
-    # In blocks, because numpy holds the interpreter lock while it converts a list.
-    blocks: list[Ids] = [np.zeros((0, 1 + len(_CHUNK_COLUMNS)), np.int64)]
-    kinds: list[str] = []
-    while block := rows.fetchmany(2048):
-        blocks.append(np.array([row[1:] for row in block], np.int64))
-        kinds += [row[0] for row in block]
-    numbers = np.concatenate(blocks)
-    return numbers[:, 1:], numbers[:, 0], kinds
+def _sql_of(columns: dict[str, _Column]) -> tuple[str, ...]:
+    return tuple(column.sql for column in columns.values())
+
+
+def _new_rows(
+    connection: sqlite3.Connection, table: str, texts: Sequence[str], numbers: Sequence[str], last: int
+) -> tuple[list[list[str]], list[Ids]]:
+    """Returns columns of texts and columns of numbers, each of shape [n], of the rows with an id above `last`."""
+    packed = ", ".join([*(f"json_group_array({text})" for text in texts), *(f"group_concat({n})" for n in numbers)])
+    found_texts: list[list[str]] = [[] for _ in texts]
+    found_numbers: list[list[Ids]] = [[np.zeros(0, np.int64)] for _ in numbers]
+    for columns in packed_by_id(connection, packed, ", ".join((*texts, *numbers)), table, last):
+        for found, one in zip(found_texts, columns, strict=False):
+            found.extend(unpacked(one))
+        for blocks, one in zip(found_numbers, columns[len(texts) :], strict=True):
+            blocks.append(as_numbers(one))
+    return found_texts, [np.concatenate(blocks) for blocks in found_numbers]
 
 
 def _refresh(connection: sqlite3.Connection, table: str, column: str, ids: Ids, values: Ids) -> None:
@@ -261,18 +266,20 @@ def _refresh(connection: sqlite3.Connection, table: str, column: str, ids: Ids, 
     missing = ids[values == 0]
     if _is_dense(missing):
         # Chunks without a vector have an index of their own. Their rows have their texts, and take long to read.
-        still = f"SELECT id FROM {table} WHERE {column} = 0 AND id BETWEEN ? AND ?"
-        missing = np.setdiff1d(missing, ints(connection.execute(still, _ends(missing))), assume_unique=True)
-    select = f"SELECT id, {column} FROM {table} WHERE id"
-    rows: list[tuple[int, int]] = []
+        still = f"FROM {table} WHERE {column} = 0 AND id BETWEEN ? AND ?"
+        (without,) = numbers_in_one_step(connection, ("id",), still, _ends(missing))
+        missing = np.setdiff1d(missing, without, assume_unique=True)
+    wanted: list[tuple[str, Sequence[int]]] = []
     if _is_dense(missing):
-        rows = connection.execute(f"{select} BETWEEN ? AND ?", _ends(missing)).fetchall()
+        wanted = [("BETWEEN ? AND ?", _ends(missing))]
     else:
         for start in range(0, len(missing), _ASKED):
             some = missing[start : start + _ASKED].tolist()
-            rows += connection.execute(f"{select} IN ({','.join('?' * len(some))})", some)
-    at = rows_of(ids, ints(rows, 0))
-    values[at[at >= 0]] = ints(rows, 1)[at >= 0]
+            wanted.append((f"IN ({','.join('?' * len(some))})", some))
+    for which, asked in wanted:
+        found, vectors = numbers_in_one_step(connection, ("id", column), f"FROM {table} WHERE id {which}", asked)
+        at = rows_of(ids, found)
+        values[at[at >= 0]] = vectors[at >= 0]
 
 
 def _is_dense(ids: Ids) -> bool:
@@ -290,8 +297,3 @@ def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
         return np.full(len(ids), -1, np.int32)
     at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
     return np.where(sorted_ids[at] == ids, at, -1).astype(np.int32)
-
-
-def ints(rows: Iterable[tuple[Any, ...]], index: int = 0) -> Ids:
-    """Returns one column of the rows as integers, shape [n]."""
-    return np.fromiter((r[index] for r in rows), np.int64)

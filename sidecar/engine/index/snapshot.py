@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import ByCollection, Memo
 from sidecar.engine.concurrency.room import continues
-from sidecar.engine.index.arrays import Arrays, Flags, Int32s, ints, load_arrays, rows_of
+from sidecar.engine.index.arrays import Arrays, Flags, Int32s, load_arrays, rows_of
 from sidecar.engine.index.held_rows import Compared
 from sidecar.engine.index.saved_columns import SAVED_FROM, Identity, SavedColumns
 from sidecar.engine.index.vector_cache import VectorCache
@@ -32,10 +32,15 @@ from sidecar.locks import Rank, make_lock
 from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
-from sidecar.parts.one_step import rows_with_text_in_one_step
+from sidecar.parts.one_step import numbers_in_one_step, rows_with_text_in_one_step
 from sidecar.small_files import open_new
 
-_READ_META = "'revision', 'kept_uuid', 'kept_releases', 'file_id', 'created'"
+_READ_META = ("revision", "kept_uuid", "kept_releases", "file_id", "created")
+_SELECT_META = "SELECT {} FROM meta WHERE key IN ({})".format(
+    ", ".join(f"max(CASE key WHEN '{key}' THEN value END)" for key in _READ_META),
+    ", ".join(f"'{key}'" for key in _READ_META),
+)
+"""One row, because Python's module releases the interpreter for each."""
 REBUILD = "Run `reindex_project` to rebuild it."
 
 
@@ -159,8 +164,10 @@ class Snapshot(Arrays):
     def pending_slots(self) -> Ids:
         """Returns the slots whose vectors are out of date in the vector store, ascending."""
         # Read only on request: an index whose searches do not use the store may have one pending slot for each chunk.
-        select = "SELECT slot FROM pending_slots ORDER BY slot"
-        return self.memo.get(_PendingSlots, lambda: _PendingSlots(ints(self.connection.execute(select)))).slots
+        source = "FROM (SELECT slot FROM pending_slots ORDER BY slot)"
+        return self.memo.get(
+            _PendingSlots, lambda: _PendingSlots(*numbers_in_one_step(self.connection, ("slot",), source))
+        ).slots
 
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks fit into memory."""
@@ -264,7 +271,8 @@ class Snapshots:
                 with translated(self._path), blamed(self._path):
                     connection.execute("BEGIN")
                     try:
-                        meta = dict(connection.execute(f"SELECT key, value FROM meta WHERE key IN ({_READ_META})"))
+                        row = connection.execute(_SELECT_META).fetchone()
+                        meta = {key: value for key, value in zip(_READ_META, row, strict=True) if value is not None}
                         named = meta.get("kept_uuid")
                         source, arrays = self._vectors(), self._current(connection, meta.pop("revision"), meta)
                         if source is not None and named not in (None, source.store_uuid):
