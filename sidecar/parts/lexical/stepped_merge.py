@@ -22,12 +22,12 @@ from sidecar.parts.lexical.alive import mostly_dead, still_in
 from sidecar.parts.lexical.merge_choice import due_segments
 from sidecar.parts.lexical.postings import (
     Lengths,
-    Row,
     insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
     merge_rows,
+    next_rows,
     next_segment,
 )
 
@@ -149,7 +149,7 @@ class SteppedMerge:
 
     def _write(self, connection: sqlite3.Connection, job: _Job, most: int) -> bool:
         """Writes the next terms of the merged segment. Returns False once it has replaced its sources."""
-        rows = _next_rows(connection, job, most)
+        rows = next_rows(connection, job.sources, job.after, most)
         if not rows:
             _finish(connection, job)
             return False
@@ -158,25 +158,6 @@ class SteppedMerge:
         job.postings += postings
         job.after = rows[-1][0]
         return True
-
-
-def _next_rows(connection: sqlite3.Connection, job: _Job, most: int) -> list[Row]:
-    """Returns the rows of the next terms in all sources, sorted by term: all rows of each term, and at least one
-    term."""
-    each = max(1, most // len(job.sources))
-    found: list[Row] = []
-    ends: list[str] = []
-    for segment in job.sources:
-        rows = connection.execute(
-            "SELECT term, bodies, names, fields FROM lexical_postings WHERE segment = ? AND term > ?"
-            " ORDER BY term LIMIT ?",
-            (segment, job.after, each),
-        ).fetchall()
-        found += rows
-        if len(rows) == each:
-            ends.append(rows[-1][0])
-    end = min(ends, default=None)
-    return sorted((row for row in found if end is None or row[0] <= end), key=lambda row: row[0])
 
 
 def _delete_some(connection: sqlite3.Connection, segment: int, most: int) -> None:
