@@ -1,7 +1,7 @@
 """Reads all rows of a query in one step of SQLite.
 
 Python's module releases the interpreter for each row, and beside a thread that computes it gets the interpreter back
-only after a turn of that thread. So 241 vectors took 59 ms in place of 1 while files were being indexed. Here SQLite
+only after a turn of that thread. So 241 vectors took 59 ms in place of 1 beside such a thread. Here SQLite
 packs the rows into one: as JSON, and what would take long as JSON one after the other.
 """
 
