@@ -84,10 +84,11 @@ class QueryService:
         with QUESTIONS.answering():
             # The system reports it while the query is understood.
             mark = self._live_update.mark()
-            understood = self._searcher.understand(request, generation.embedder if failed is None else None)
+            embedder = _embedder_of(generation, failed)
+            understood = self._searcher.understand(request, embedder)
 
         def search(current: Generation, fresh: bool) -> _Read[SearchAnswer]:
-            with _source_of(current, failed if current is generation else None) as source:
+            with _source_of(current, embedder if current is generation else None) as source:
                 answer = self._search(current, source, request, understood, cancelled)
                 return self._read(current, fresh, source, answer, (hit.path for hit in answer.hits))
 
@@ -255,12 +256,18 @@ def _holds_no_docs(snapshot: SearchedSnapshot) -> bool:
 
 
 @contextmanager
-def _source_of(generation: Generation, failed: ModelLoadFailed | None = None) -> Iterator[SearchSource]:
+def _source_of(generation: Generation, embedder: Callable[[], Embedder] | None = None) -> Iterator[SearchSource]:
+    with generation.snapshots.open() as snapshot:
+        yield SearchSource(snapshot, embedder or _embedder_of(generation), generation.store)
+
+
+def _embedder_of(generation: Generation, failed: ModelLoadFailed | None = None) -> Callable[[], Embedder]:
+    """Returns what loads the generation's model, at most once; or raises that it could not be loaded."""
+
     @cache
     def embedder() -> Embedder:
         if failed is not None:
             raise failed
         return generation.embedder()
 
-    with generation.snapshots.open() as snapshot:
-        yield SearchSource(snapshot, embedder, generation.store)
+    return embedder
