@@ -28,7 +28,7 @@ SHARED_PARTS = (
         "parts.own_file",
     ),
     *("parts.confine", "parts.blocks", "parts.encodings", "parts.encoded", "parts.reading_order"),
-    *("parts.secrets.plain", "parts.asking", "parts.certificates", "parts.one_step"),
+    *("parts.secrets.plain", "parts.asking", "parts.certificates", "parts.one_step", "parts.bags"),
 )
 
 # Parts that wrap no library but belong to the engine itself: the manifest in SQLite, and the lexical index in it.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from os import stat_result
 
+from sidecar.model.quick_pickle import quickly_pickled
 from sidecar.model.terms import Collection
 
 
@@ -184,6 +185,7 @@ KINDS = (
 """Every kind that a chunk can have; those up to section are also kinds of definitions."""
 
 
+@quickly_pickled
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A named thing that a file defines. Lines are 1-based, end inclusive.
@@ -210,6 +212,7 @@ class Comment:
     text: str
 
 
+@quickly_pickled
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A span of one file that is embedded and shown. Lines are 1-based, end inclusive.

@@ -38,7 +38,7 @@ from sidecar.parts.database import (
 )
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.manifest_reads import read_first_beyond
-from sidecar.parts.one_step import packed_by_id, unpacked, values_in_one_step
+from sidecar.parts.one_step import insert_in_few_steps, packed_by_id, unpacked, values_in_one_step
 from sidecar.parts.paths import storable
 
 SCHEMA_VERSION = 2
@@ -537,13 +537,11 @@ class Manifest:
         ).fetchone()
         ids = list(range(last + 1, last + 1 + len(new.chunks)))
         self._added += len(ids)
-        self.connection.executemany(
-            "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (i, file_id, *_chunk_row(c), h, v, s)
-                for i, c, h, v, s in zip(ids, new.chunks, new.body_hashes, vector_ids, slots, strict=True)
-            ],
+        rows = (
+            (i, file_id, *_chunk_row(c), h, v, s)
+            for i, c, h, v, s in zip(ids, new.chunks, new.body_hashes, vector_ids, slots, strict=True)
         )
+        insert_in_few_steps(self.connection, "INSERT INTO chunks", rows, columns=11)
         return ids
 
 

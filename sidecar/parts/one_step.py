@@ -1,15 +1,17 @@
-"""Reads all rows of a query in one step of SQLite.
+"""Reads all rows of a query in one step of SQLite, and writes many in few steps.
 
 Python's module releases the interpreter for each row, and beside a thread that computes it gets the interpreter back
 only after a turn of that thread. So 241 vectors took 59 ms in place of 1 beside such a thread. Here SQLite
-packs the rows into one: as JSON, and what would take long as JSON one after the other.
+packs the rows into one: as JSON, and what would take long as JSON one after the other. What is written takes one step
+for as many rows as a statement has values for.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from json.scanner import make_scanner
 from typing import Any
 
@@ -19,6 +21,8 @@ from sidecar.model.terms import Ids
 
 # `loads` also looks for spaces around the value, which takes longer. The stub asks for another type of context.
 _unpacked = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
+_VALUES = 999
+"""As many as a statement may have in every build of SQLite."""
 TOGETHER = 4096
 """Rows of a whole table that are read together."""
 
@@ -90,6 +94,20 @@ def packed_by_id(
             raise sqlite3.DatabaseError(f"the ids of {table} are not in order")
         yield found
         after = last
+
+
+def insert_in_few_steps(
+    connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[object]], columns: int, conflict: str = ""
+) -> None:
+    """Writes rows of so many columns by `INTO VALUES(...) CONFLICT`, where `into` begins with INSERT. Rows may be made
+    while they are written. Takes two thirds of the time of `executemany`, also alone."""
+    row = f"({', '.join('?' * columns)})"
+    together = _VALUES // columns
+    many = f"{into} VALUES {', '.join([row] * together)} {conflict}"
+    rows = iter(rows)
+    while len(some := list(islice(rows, together))) == together:
+        connection.execute(many, list(chain.from_iterable(some)))
+    connection.executemany(f"{into} VALUES {row} {conflict}", some)
 
 
 def unpacked(packed: str) -> list[Any]:

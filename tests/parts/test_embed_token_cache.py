@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -60,6 +61,12 @@ def test_plain_texts_get_the_tokens_of_the_whole_text() -> None:
         embedder.close()
 
 
+def counts_of(cache: TokenCache, texts: Sequence[str]) -> list[Counter[int]]:
+    rows = cache.count(texts)
+    assert all((np.diff(ids) > 0).all() and (times > 0).all() for ids, times in rows)
+    return [Counter(dict(zip(ids.tolist(), times.tolist(), strict=True))) for ids, times in rows]
+
+
 @pytest.mark.parametrize("most_chars", [0, 40, 100_000])
 def test_words_have_the_same_tokens_whatever_is_remembered(most_chars: int) -> None:
     asked: list[str] = []
@@ -70,28 +77,40 @@ def test_words_have_the_same_tokens_whatever_is_remembered(most_chars: int) -> N
 
     cache = TokenCache(lambda word: split_identifiers(word).lower(), tokens_of, most_chars)
     text = "parseHTTP_Request(parseHTTP, other) // parse"
-    wanted = list(b"parsehttprequest(parsehttp,other)//parse")
+    wanted = Counter(b"parsehttprequest(parsehttp,other)//parse")
     for _ in range(3):
-        (ids,) = cache.encode([text])
-        assert ids.tolist() == wanted
-        assert cache.encode(["other", ""])[0].tolist() == list(b"other")
+        assert counts_of(cache, [text]) == [wanted]
+        assert counts_of(cache, ["other", "", text, "other"]) == [
+            Counter(b"other"),
+            Counter(),
+            wanted,
+            Counter(b"other"),
+        ]
     assert most_chars != 100_000 or len(asked) == len(set(asked))
 
 
-@settings(max_examples=examples(200), deadline=None)
-@given(st.text(st.sampled_from("abzABZ019__ .é中\n"), max_size=30))
+@settings(max_examples=examples(400), deadline=None)
+@given(st.text(st.sampled_from("abzABZ019__ .\n"), max_size=30) | st.text(st.sampled_from("aA1_ .é中\n"), max_size=30))
 def test_new_identifiers_are_split_like_those_that_were_seen_before(text: str) -> None:
     assert split_new_identifiers(text) == split_identifiers(text)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.lists(st.text(st.sampled_from("abzAB019__ .,;()+-\"'~\n\t"), max_size=30), min_size=2, max_size=5))
+def test_several_texts_have_the_tokens_that_each_has_alone(texts: list[str]) -> None:
+    cache = TokenCache(str.lower, lambda parts: [list(part.encode()) for part in parts])
+    assert counts_of(cache, texts) == [counts_of(cache, [text])[0] for text in texts]
+    assert counts_of(cache, texts) == [Counter("".join(text.split()).lower().encode()) for text in texts]
 
 
 def test_threads_that_overflow_the_cache_get_their_own_words() -> None:
     cache = TokenCache(str.lower, lambda parts: [list(part.encode()) for part in parts], most_chars=30)
     texts = [f"word{number} and_{number} other" for number in range(400)]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text: cache.encode([text, "same"]), texts))
-    for text, (ids, same) in zip(texts, found, strict=True):
-        assert bytes(ids.tolist()) == text.replace(" ", "").encode()
-        assert bytes(same.tolist()) == b"same"
+        found = list(pool.map(lambda text: counts_of(cache, [text, "same"]), texts))
+    for text, (counts, same) in zip(texts, found, strict=True):
+        assert counts == Counter(text.replace(" ", "").encode())
+        assert same == Counter(b"same")
 
 
 def test_the_shipped_tokeniser_may_be_used_word_by_word() -> None:

@@ -1,4 +1,5 @@
-"""Rows that SQLite packs into one are the rows that it would give one by one."""
+"""Rows that SQLite packs into one are the rows that it would give one by one, and rows written together are the rows
+that are written one by one."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from sidecar.parts.one_step import (
     as_numbers,
+    insert_in_few_steps,
     numbers_in_one_step,
     rows_in_one_step,
     rows_with_text_in_one_step,
@@ -94,3 +96,28 @@ def test_bytes_of_a_damaged_text_are_replaced(connection: sqlite3.Connection) ->
 def test_nothing_packed_is_no_number() -> None:
     assert as_numbers(None).tolist() == []
     assert as_numbers("7").tolist() == [7]
+
+
+@pytest.mark.parametrize("count", [0, 1, 248, 249, 250, 498, 1000])
+def test_rows_written_together_are_those_written_one_by_one(connection: sqlite3.Connection, count: int) -> None:
+    rows = [(number, None if number % 3 else "w\x00rd'", bytes([number % 256]), "") for number in range(count)]
+    into = "INSERT INTO things(number, word, digest, body)"
+    insert_in_few_steps(connection, into, iter(rows), columns=4)
+    assert connection.execute("SELECT number, word, digest, body FROM things ORDER BY id").fetchall() == rows
+
+
+def test_rows_that_are_there_are_left_alone_within_one_step_too(connection: sqlite3.Connection) -> None:
+    rows = [(number // 2, f"{number}") for number in range(1200)]
+    insert_in_few_steps(connection, "INSERT INTO things(id, word)", rows, columns=2, conflict="ON CONFLICT DO NOTHING")
+    assert connection.execute("SELECT id, word FROM things").fetchall() == rows[::2]
+
+
+def test_a_row_that_cannot_be_written_raises_and_the_transaction_can_be_rolled_back(
+    connection: sqlite3.Connection,
+) -> None:
+    connection.isolation_level = None
+    connection.execute("BEGIN")
+    with pytest.raises(sqlite3.IntegrityError):
+        insert_in_few_steps(connection, "INSERT INTO things(id, word)", [(7, ""), *((7, "") for _ in range(600))], 2)
+    connection.execute("ROLLBACK")
+    assert connection.execute("SELECT count(*) FROM things").fetchone() == (0,)

@@ -40,7 +40,7 @@ from sidecar.parts.embed.cache_file import (
     set_damaged_aside,
     translated,
 )
-from sidecar.parts.one_step import as_numbers
+from sidecar.parts.one_step import as_numbers, insert_in_few_steps
 
 _LOG = logging.getLogger(__name__)
 _VERSION = 2
@@ -181,7 +181,9 @@ class EmbeddingCacheFile:
         today = self._today()
         rows = [(self._model, key, blob) for key, blob in zip(hashes, blobs, strict=True)]
         with self._writing() as writer:
-            writer.executemany("INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
+            insert_in_few_steps(
+                writer, "INSERT INTO vectors(model, hash, vector)", rows, columns=3, conflict="ON CONFLICT DO NOTHING"
+            )
             writer.executemany(_NOTE_NEW, [(today, self._model, key) for key in hashes])
         ids = self.find(hashes)
         return [ids[key] for key in hashes]

@@ -140,11 +140,9 @@ class OnnxEmbedder:
 
     def _rows(self, prefix: str, texts: Sequence[str]) -> list[Row]:
         """Returns the row of each text."""
-        static = self._entry.kind == "static"
-        rows = self._tokenizer.encode(prefix, texts, special=not static)
-        if static:
-            return [np.unique(ids, return_counts=True) for ids in rows]
-        return [(ids, np.ones_like(ids)) for ids in rows]
+        if self._entry.kind == "static":
+            return self._tokenizer.count(prefix, texts)
+        return [(ids, np.ones_like(ids)) for ids in self._tokenizer.encode(prefix, texts)]
 
     # ------------------------------------------------------------ rows to vectors
 
@@ -386,27 +384,40 @@ class _Tokenizer:
         if self._bare is not None and divides_by_word(told):
             self._by_word = TokenCache(self._divided_words, self._tokens_of_parts)
 
-    def encode(self, prefix: str, texts: Sequence[str], special: bool) -> list[Ids]:
-        """Returns the token ids of each text behind the prefix, in the order of `texts`. `special` adds the model's
-        special tokens."""
-        rows: list[Ids] = [np.empty(0, dtype=np.int64)] * len(texts)
+    def encode(self, prefix: str, texts: Sequence[str]) -> list[Ids]:
+        """Returns the token ids of each text behind the prefix, in the order of `texts`, with the model's special
+        tokens."""
+        return self._of_each(texts, lambda some, plain: self._encoded(prefix, some, plain, special=True))
+
+    def count(self, prefix: str, texts: Sequence[str]) -> list[Row]:
+        """Returns the different token ids of each text behind the prefix, ascending, and how often each occurs in it,
+        in the order of `texts`. There are no special tokens among them."""
+        by_word = None if prefix else self._by_word
+
+        def count(some: Sequence[str], plain: bool) -> list[Row]:
+            if plain and by_word is not None:
+                return by_word.count(some)
+            encoded = self._encoded(prefix, some, plain, special=False)
+            return [np.unique(ids, return_counts=True) for ids in encoded]
+
+        return self._of_each(texts, count)
+
+    def _of_each(self, texts: Sequence[str], work: Callable[[Sequence[str], bool], list[_Out]]) -> list[_Out]:
+        """Returns what `work` makes of each text, in the order of `texts`. It gets the plain ones and the others each
+        at once, and whether they are plain."""
         cut = [self._cut(text) for text in texts]
         plain = [self._bare is not None and is_plain(text) for text in cut]
-        plain_prefix = is_plain(prefix)
-        by_word = self._by_word if not prefix and not special else None
-        for is_bare in (True, False):
-            members = [place for place, value in enumerate(plain) if (value and plain_prefix) is is_bare]
-            if not members:
-                continue
-            some = [cut[place] for place in members]
-            if is_bare and by_word is not None:
-                made = by_word.encode(some)
-            else:
-                asked = [prefix + self._divided(text) for text in some]
-                made = [np.array(ids, dtype=np.int64) for ids in self._token_ids(asked, is_bare, special)]
-            for place, ids in zip(members, made, strict=True):
-                rows[place] = ids
-        return rows
+        made: dict[int, _Out] = {}
+        for kind in (True, False):
+            members = [place for place, value in enumerate(plain) if value is kind]
+            if members:
+                made.update(zip(members, work([cut[place] for place in members], kind), strict=True))
+        return [made[place] for place in range(len(texts))]
+
+    def _encoded(self, prefix: str, texts: Sequence[str], plain: bool, *, special: bool) -> list[Ids]:
+        asked = [prefix + self._divided(text) for text in texts]
+        ids = self._token_ids(asked, is_bare=plain and is_plain(prefix), special=special)
+        return [np.array(some, dtype=np.int64) for some in ids]
 
     def _tokens_of_parts(self, parts: Sequence[str]) -> Iterator[list[int]]:
         return self._token_ids(parts, is_bare=True, special=False)

@@ -1,4 +1,4 @@
-"""Tokenises plain ASCII texts word by word and remembers the tokens of each word.
+"""Counts the tokens of plain ASCII texts word by word and remembers the tokens of each word.
 
 Such texts repeat their words, so looking them up takes less time than the library needs for the whole text.
 The result is the same because the tokeniser (BERT's: Devlin et al., 2019) separates words and punctuation marks first
@@ -8,17 +8,21 @@ and then divides each of them alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sidecar.model.terms import Ids
+from sidecar.parts.bags import ascii_words, counted, occurrences
 
 _NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _PIECE = re.compile(r"\w+|[^\w\s]", re.ASCII)
+_MARKS = [chr(code) for code in range(128) if re.match(r"[^\w\s\x00-\x1f\x7f]", chr(code), re.ASCII)]
+"""The punctuation marks of ASCII, each of which is a word of its own."""
+_MARK_OF = np.full(256, -1)
+_MARK_OF[[ord(mark) for mark in _MARKS]] = np.arange(len(_MARKS))
 _Tokens: TypeAlias = tuple[int, ...]
 _MOST_CHARS = 1 << 18
 """About 35,000 words of code."""
@@ -66,15 +70,39 @@ class TokenCache:
         self._words = _Known(self._tokens_of_words, most_chars)
         self._parts = _Known(lambda parts: map(tuple, tokens_of(parts)), most_chars)
 
-    def encode(self, texts: Sequence[str]) -> list[Ids]:
-        """Returns the token ids of plain texts, without special tokens."""
-        pieces = [_PIECE.findall(text) for text in texts]
-        return [np.array(list(ids), dtype=np.int64) for ids in self._words.of_all(pieces)]
+    def count(self, texts: Sequence[str]) -> list[tuple[Ids, Ids]]:
+        """Returns the different token ids of each plain text, ascending and without special tokens, and how often each
+        occurs in it."""
+        if len(texts) == 1:
+            return [self._count_one(texts[0])]
+        written = [text.encode() for text in texts]
+        found = occurrences(list(map(ascii_words, written)))
+        marks = _MARK_OF[np.frombuffer(b"".join(written), np.uint8)]
+        are_marks = marks >= 0
+        of_text = np.repeat(np.arange(len(texts)), list(map(len, written)))
+        tokens = self._words.of([*found.words, *_MARKS])
+        bags = counted(
+            np.concatenate([found.word, marks[are_marks] + len(found.words)]),
+            np.concatenate([found.bag, of_text[are_marks]]),
+            len(texts),
+            np.fromiter(chain.from_iterable(tokens), np.int64),
+            np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens))),
+        )
+        starts = bags.starts.tolist()
+        return [(bags.items[start:end], bags.counts[start:end]) for start, end in pairwise(starts)]
+
+    def _count_one(self, text: str) -> tuple[Ids, Ids]:
+        # A question has a few words, for which the calls above would take four times as long.
+        pieces = _PIECE.findall(text)
+        tokens = self._words.having(set(pieces))
+        ids = list(chain.from_iterable(map(tokens.__getitem__, pieces)))
+        return np.unique(np.array(ids, np.int64), return_counts=True)
 
     def _tokens_of_words(self, words: Sequence[str]) -> Iterable[_Tokens]:
         # All words are divided at once: most of the time would go into the calls.
         parts = [word.split() for word in self._divided("\n".join(words)).split("\n")]
-        return map(tuple, self._parts.of_all(parts))
+        tokens = self._parts.having({part for some in parts for part in some})
+        return (tuple(chain.from_iterable(map(tokens.__getitem__, some))) for some in parts)
 
 
 class _Known:
@@ -86,13 +114,12 @@ class _Known:
         self._found: dict[str, _Tokens] = {}
         self._chars = 0
 
-    def of_all(self, lists: Sequence[Sequence[str]]) -> Iterable[Iterable[int]]:
-        """Returns the tokens of each list of keys: those of its keys, one after the other."""
-        tokens = self._having(set().union(*lists))
-        return (chain.from_iterable(map(tokens.__getitem__, keys)) for keys in lists)
+    def of(self, keys: Sequence[str]) -> list[_Tokens]:
+        """Returns the tokens of each key."""
+        return list(map(self.having(keys).__getitem__, keys))
 
-    def _having(self, keys: AbstractSet[str]) -> Mapping[str, _Tokens]:
-        """Returns a dict with at least these keys, from which nobody will take them."""
+    def having(self, keys: Collection[str]) -> Mapping[str, _Tokens]:
+        """Returns a dict with at least these keys, which must be different, and from which nobody will take them."""
         # Another thread may begin another dict meanwhile.
         found = self._found
         new = [key for key in keys if key not in found]

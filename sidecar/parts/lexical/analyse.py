@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
+from sidecar.model.quick_pickle import quickly_pickled
+from sidecar.parts.bags import Bags, counted, occurrences
 from sidecar.parts.encoded import without_encoded, without_encoded_once
 from sidecar.parts.lexical.tokens import terms_of, words
 
@@ -69,6 +71,7 @@ class Counts:
     starts: NDArray[np.uint32]
 
 
+@quickly_pickled
 @dataclass(frozen=True, slots=True)
 class DefinitionEntry:
     """A definition and the position, among the file's chunks, of the chunk where it starts."""
@@ -98,20 +101,22 @@ class FileTerms:
 def analyse(path: str, parsed: ParsedFile) -> FileTerms:
     """Returns the terms of every chunk and every field of one file."""
     parsed = _without_encoded(parsed)
-    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
-    context = count_terms(path_context(path))
-    bodies = [_body_terms(chunk, context) for chunk in parsed.chunks]
-    names = [count_terms(" ".join(chunk.names)) for chunk in parsed.chunks]
-    fields = [count_terms(text) for text in _field_texts(path, parsed)]
+    context = words(path_context(path))
+    bodies = [_body_words(chunk) + context for chunk in parsed.chunks]
+    names = [words(" ".join(chunk.names)) for chunk in parsed.chunks]
+    fields = [words(text) for text in _field_texts(path, parsed)]
+    chunks = len(parsed.chunks)
+    bags, vocabulary = _count_terms([*bodies, *names, *fields])
+    lengths = bags.lengths.astype(np.uint32)
     return FileTerms(
         path=path,
-        bodies=_pack(bodies, vocabulary),
-        names=_pack(names, vocabulary),
-        fields=_pack(fields, vocabulary),
-        body_lengths=_lengths(bodies),
-        field_lengths=_lengths(fields),
+        vocabulary=vocabulary,
+        bodies=_counts(bags, 0, chunks),
+        names=_counts(bags, chunks, 2 * chunks),
+        fields=_counts(bags, 2 * chunks, 2 * chunks + FIELDS),
+        body_lengths=lengths[:chunks],
+        field_lengths=lengths[2 * chunks :],
         definitions=tuple(_place(parsed.definitions, parsed.chunks)),
-        vocabulary=tuple(vocabulary),
     )
 
 
@@ -126,14 +131,30 @@ def _with_text(item: _Text, text: str) -> _Text:
     return item if text is item.text else replace(item, text=text)
 
 
-def count_terms(text: str) -> dict[str, int]:
-    """Returns how often each term occurs in `text`."""
-    counts: dict[str, int] = {}
-    known = counts.get
-    for word, times in Counter(words(text)).items():
-        for term in terms_of(word):
-            counts[term] = known(term, 0) + times
-    return counts
+def _body_words(chunk: Chunk) -> list[str]:
+    """Returns the words of a chunk's text and of the names around it."""
+    return words(f"{' '.join(chunk.enclosing)} {chunk.text}" if chunk.enclosing else chunk.text)
+
+
+def _count_terms(bags: Sequence[Sequence[str]]) -> tuple[Bags, tuple[str, ...]]:
+    """Counts the terms of each bag of words. Returns the bags with the numbers of their terms, which are the positions
+    of these in the vocabulary, and the vocabulary."""
+    found = occurrences(bags)
+    terms = list(map(terms_of, found.words))
+    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
+    numbers = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(terms)), np.int64)
+    ends = np.cumsum(np.fromiter(map(len, terms), np.int64, len(terms)))
+    return counted(found.word, found.bag, len(bags), numbers, ends), tuple(vocabulary)
+
+
+def _counts(bags: Bags, first: int, end: int) -> Counts:
+    """Returns the bags from `first` to before `end`."""
+    here = slice(bags.starts[first], bags.starts[end])
+    return Counts(
+        bags.items[here].astype(np.uint32),
+        np.minimum(bags.counts[here], _MOST_COUNTED).astype(np.uint8),
+        (bags.starts[first : end + 1] - bags.starts[first]).astype(np.uint32),
+    )
 
 
 @lru_cache(maxsize=1 << 15)
@@ -165,14 +186,6 @@ def _directories(path: str) -> str:
     return " ".join(PurePosixPath(path).parts[:-1][-_DIRECTORIES:])
 
 
-def _body_terms(chunk: Chunk, context: dict[str, int]) -> dict[str, int]:
-    """Returns the terms of a chunk: of its text, of the names around it, and of the path (`context`)."""
-    counts = count_terms(f"{' '.join(chunk.enclosing)} {chunk.text}" if chunk.enclosing else chunk.text)
-    for term, times in context.items():
-        counts[term] = counts.get(term, 0) + times
-    return counts
-
-
 def _field_texts(path: str, parsed: ParsedFile) -> tuple[str, ...]:
     """Returns the text of each field, in the order of `Field`."""
     name = PurePosixPath(path).name
@@ -198,20 +211,6 @@ def _joined(texts: Iterable[str], limit: int) -> str:
         if room <= 0:
             break
     return "\n".join(kept)
-
-
-def _pack(bags: Sequence[dict[str, int]], vocabulary: defaultdict[str, int]) -> Counts:
-    """Returns the bags as `Counts`. `vocabulary` gives each new term the next number."""
-    terms = list(map(vocabulary.__getitem__, chain.from_iterable(bags)))
-    tfs = np.array(list(chain.from_iterable(bag.values() for bag in bags)), np.int64)
-    starts = np.zeros(len(bags) + 1, np.uint32)
-    np.cumsum([len(bag) for bag in bags], out=starts[1:])
-    return Counts(np.array(terms, np.uint32), np.minimum(tfs, _MOST_COUNTED).astype(np.uint8), starts)
-
-
-def _lengths(bags: Sequence[dict[str, int]]) -> NDArray[np.uint32]:
-    """Returns the sum of the counts of each bag."""
-    return np.array([sum(bag.values()) for bag in bags], np.uint32)
 
 
 def _place(definitions: Sequence[Definition], chunks: Sequence[Chunk]) -> Iterable[DefinitionEntry]:

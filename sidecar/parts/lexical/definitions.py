@@ -12,7 +12,7 @@ from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.postings import Entry
 from sidecar.parts.lexical.tokens import fold_name
-from sidecar.parts.one_step import numbers_in_one_step, rows_in_one_step, values_in_one_step
+from sidecar.parts.one_step import insert_in_few_steps, numbers_in_one_step, rows_in_one_step, values_in_one_step
 
 SCHEMA = """
 CREATE TABLE definitions(
@@ -83,8 +83,9 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 def write_definitions(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     """Adds the definitions and the stems of these files."""
-    connection.executemany(
-        "INSERT INTO definitions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    insert_in_few_steps(
+        connection,
+        "INSERT INTO definitions",
         (
             (
                 file_id,
@@ -101,6 +102,7 @@ def write_definitions(connection: sqlite3.Connection, entries: Sequence[Entry]) 
             for file_id, chunk_ids, analysed in entries
             for entry in analysed.definitions
         ),
+        columns=len(DefinitionRow._fields),
     )
     connection.executemany(
         "INSERT OR IGNORE INTO file_stems VALUES(?, ?)",

@@ -28,6 +28,7 @@ from sidecar.parts.lexical.alive import contains, mostly_dead, still_in
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 from sidecar.parts.lexical.merge_choice import MERGE_BUDGET, due_at_end, due_segments
+from sidecar.parts.one_step import insert_in_few_steps
 
 SCHEMA = """
 CREATE TABLE lexical_segments(
@@ -434,10 +435,7 @@ def _not_empty(rows: Iterable[Row]) -> Iterator[Row]:
 
 def insert_rows(connection: sqlite3.Connection, segment: int, rows: Iterable[Row]) -> None:
     """Writes postings of a segment."""
-    connection.executemany(
-        f"INSERT INTO lexical_postings VALUES({segment}, ?, ?, ?, ?)",
-        rows,
-    )
+    insert_in_few_steps(connection, "INSERT INTO lexical_postings", ((segment, *row) for row in rows), COLUMNS + 2)
 
 
 def next_segment(connection: sqlite3.Connection) -> int:

@@ -19,6 +19,8 @@ from typing import Any
 
 import snowballstemmer
 
+from sidecar.parts.bags import ascii_words
+
 TOKENS_VERSION = 2
 """Raise this when the same text gives other terms. An index of another version is rebuilt."""
 
@@ -41,8 +43,6 @@ STOP_WORDS = frozenset(_STOP.split())
 distinguish files anyway. """
 
 _WORD = re.compile(r"\w+")
-_SEPARATED = bytes(byte if _WORD.match(chr(byte)) else 32 for byte in range(128)) + bytes(128)
-"""Turns every ASCII character outside words into a space, for `bytes.translate`."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]+")
 _UNSPACED = re.compile(
@@ -56,8 +56,7 @@ def words(text: str) -> list[str]:
     """Returns the words of `text` in order, as written."""
     if not text.isascii():
         return _word_with_marks().findall(text)
-    # A third of the time of an expression.
-    return text.encode().translate(_SEPARATED).decode().split()
+    return ascii_words(text.encode())
 
 
 def places(text: str) -> list[tuple[int, int, str]]:
@@ -74,7 +73,8 @@ def _word_with_marks() -> re.Pattern[str]:
     return re.compile(rf"[\w{''.join(marks)}\u3099\u309a]+")
 
 
-@lru_cache(maxsize=1 << 16)
+# Four times as many take 20 MB, and save a hundredth of the time that a file takes.
+@lru_cache(maxsize=1 << 14)
 def terms_of(word: str) -> tuple[str, ...]:
     """Returns the distinct terms of one word, the whole identifier first; empty for a word that is not worth
     indexing."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.codec import decode_all, encode_runs
-from sidecar.parts.lexical.postings import next_segment
+from sidecar.parts.lexical.postings import insert_rows, next_segment
 
 COLUMNS = ("bodies", "names", "fields")
 MOST_TERMS = 20_000
@@ -154,13 +154,8 @@ def put_in(
         last = _check_terms(block.terms, last)
         for column, (first, many), step in zip(block.columns, (bodies, bodies, files), (1, 1, FIELDS), strict=True):
             postings += _check_blobs([blob for blob in column if blob], first, many, step)
-        connection.executemany(
-            "INSERT INTO lexical_postings VALUES(?, ?, ?, ?, ?)",
-            (
-                (segment, term, *(blob or None for blob in blobs))
-                for term, *blobs in zip(block.terms, *block.columns, strict=True)
-            ),
-        )
+        rows = zip(block.terms, *block.columns, strict=True)
+        insert_rows(connection, segment, ((term, *(blob or None for blob in blobs)) for term, *blobs in rows))
     fields = lengths.fields[with_chunks]
     connection.execute(
         "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",

@@ -1,0 +1,79 @@
+"""Counts what the words of many texts consist of, all texts at once.
+
+A bag is what occurs in one text, in no order. The texts of one file share most of their words, so each word is looked
+up once, and the rest is done in a few operations on arrays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+
+import numpy as np
+
+from sidecar.model.terms import Ids
+
+_WORD = re.compile(r"\w", re.ASCII)
+_SEPARATED = bytes(byte if _WORD.match(chr(byte)) else 32 for byte in range(128)) + bytes(128)
+"""Turns every ASCII character outside words into a space, for `bytes.translate`."""
+
+
+def ascii_words(text: bytes) -> list[str]:
+    """Returns the words (letters, digits, underscores) of an ASCII text, in order. Takes a third of the time of an
+    expression."""
+    return text.translate(_SEPARATED).decode().split()
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Occurrences of words in bags, as parallel arrays: the number of the word, and the number of the bag, ascending.
+    `words` are the different words; a word's number is its position there."""
+
+    words: list[str]
+    word: Ids
+    bag: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Bags:
+    """What bags contain, one after the other. Bag i has the numbers `items[starts[i]:starts[i+1]]`, ascending and
+    different, and the same slice of `counts` says how often each occurs in it. `lengths` are the sums of its counts."""
+
+    items: Ids
+    counts: Ids
+    starts: Ids
+    lengths: Ids
+
+
+def occurrences(bags: Sequence[Sequence[str]]) -> Occurrences:
+    """Returns the occurrences of all words in these bags."""
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    sizes = np.fromiter(map(len, bags), np.int64, len(bags))
+    word = np.fromiter(map(numbers.__getitem__, chain.from_iterable(bags)), np.int64, int(sizes.sum()))
+    return Occurrences(list(numbers), word, np.repeat(np.arange(len(bags)), sizes))
+
+
+def counted(word: Ids, bag: Ids, bags: int, parts: Ids, ends: Ids) -> Bags:
+    """Counts, in each of so many bags, the parts of its words.
+
+    `word` and `bag` are parallel, with one item for each occurrence. The parts of word i, numbers from 0 up, are those
+    of `parts` from `ends[i - 1]` (0 for the first word) to before `ends[i]`.
+    """
+    widths = np.diff(ends, prepend=0)[word]
+    bag = np.repeat(bag, widths)
+    at = np.repeat(ends[word] - np.cumsum(widths), widths) + np.arange(len(bag))
+    # Each occurrence of a part is one number, and equal numbers are counted.
+    span = int(parts.max(initial=0)) + 1
+    keys = bag * span + parts[at]
+    keys.sort()
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    in_bag, items = np.divmod(keys[firsts], span)
+    return Bags(
+        items,
+        np.diff(firsts, append=len(keys)),
+        np.searchsorted(in_bag, np.arange(bags + 1)),
+        np.bincount(bag, minlength=bags),
+    )
