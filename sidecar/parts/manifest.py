@@ -344,7 +344,7 @@ class Manifest:
         kept += self._take_slots(len(new.chunks) - len(kept), wanted)
         chunk_ids = self._insert_chunks(file_id, new, vector_ids, kept)
         ready = [(s, wanted) for s, v in zip(kept, vector_ids, strict=True) if v or old is not None]
-        self.connection.executemany("INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", ready)
+        insert_in_few_steps(self.connection, "INSERT OR REPLACE INTO pending_slots", ready, columns=2)
         self.connection.execute("DELETE FROM skipped WHERE path = ?", (new.path,))
         self.connection.execute("DELETE FROM failures WHERE path = ?", (new.path,))
         settle_awaited(self.connection, [new.path])
@@ -424,12 +424,16 @@ class Manifest:
 
     def set_vectors(self, chunk_vectors: Sequence[tuple[int, int]], path_vectors: Sequence[tuple[int, int]]) -> None:
         """Stores (chunk id, vector id) and (file id, path vector id) pairs; ids that no longer exist are ignored."""
-        self.connection.executemany("UPDATE files SET path_vector = ? WHERE id = ?", [(v, f) for f, v in path_vectors])
-        self.connection.executemany("UPDATE chunks SET vector_id = ? WHERE id = ?", [(v, c) for c, v in chunk_vectors])
-        self.connection.executemany(
-            "INSERT OR REPLACE INTO pending_slots"
-            " SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?",
-            [(c,) for c, _ in chunk_vectors],
+        for table, column, pairs in (("files", "path_vector", path_vectors), ("chunks", "vector_id", chunk_vectors)):
+            self.connection.execute(
+                f"UPDATE {table} SET {column} = json_extract(given.value, '$[1]') FROM json_each(?) AS given"
+                f" WHERE {table}.id = json_extract(given.value, '$[0]')",
+                (json.dumps(pairs),),
+            )
+        self.connection.execute(
+            "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM json_each(?) AS given"
+            " CROSS JOIN chunks c ON c.id = given.value JOIN files f ON f.id = c.file_id",
+            (json.dumps([chunk for chunk, _ in chunk_vectors]),),
         )
 
     def vector_ids(self) -> Ids:

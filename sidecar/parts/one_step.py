@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from json.scanner import make_scanner
 from typing import Any
@@ -23,6 +24,7 @@ from sidecar.model.terms import Ids
 _unpacked = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
 _VALUES = 999
 """As many as a statement may have in every build of SQLite."""
+_SMALLER = 4
 TOGETHER = 4096
 """Rows of a whole table that are read together."""
 
@@ -101,13 +103,24 @@ def insert_in_few_steps(
 ) -> None:
     """Writes rows of so many columns by `INTO VALUES(...) CONFLICT`, where `into` begins with INSERT. Rows may be made
     while they are written. Takes two thirds of the time of `executemany`, also alone."""
-    row = f"({', '.join('?' * columns)})"
     together = _VALUES // columns
-    many = f"{into} VALUES {', '.join([row] * together)} {conflict}"
     rows = iter(rows)
-    while len(some := list(islice(rows, together))) == together:
-        connection.execute(many, list(chain.from_iterable(some)))
-    connection.executemany(f"{into} VALUES {row} {conflict}", some)
+    while some := list(islice(rows, together)):
+        size, at = together, 0
+        while at < len(some):
+            if size <= len(some) - at:
+                values = list(chain.from_iterable(some[at : at + size]))
+                connection.execute(_insertion(into, columns, size, conflict), values)
+                at += size
+            else:
+                # Few sizes, so that the module finds their statements among the last ones.
+                size = max(1, size // _SMALLER)
+
+
+@lru_cache(maxsize=64)
+def _insertion(into: str, columns: int, rows: int, conflict: str) -> str:
+    row = f"({','.join('?' * columns)})"
+    return f"{into} VALUES {','.join([row] * rows)} {conflict}"
 
 
 def unpacked(packed: str) -> list[Any]:

@@ -40,7 +40,7 @@ from sidecar.parts.embed.cache_file import (
     set_damaged_aside,
     translated,
 )
-from sidecar.parts.one_step import as_numbers, insert_in_few_steps
+from sidecar.parts.one_step import as_numbers, insert_in_few_steps, rows_in_one_step
 
 _LOG = logging.getLogger(__name__)
 _VERSION = 2
@@ -51,7 +51,7 @@ _DAY_S = 86_400
 # An index asks for a vector some time before its manifest names it.
 _GRACE_DAYS = 2
 _WAIT_S = 60  # two processes that index take turns to write
-_NOTE_NEW = "INSERT OR REPLACE INTO uses SELECT id, ? FROM vectors WHERE model = ? AND hash = ?"
+_NOTE_NEW = "INSERT OR REPLACE INTO uses SELECT id, ? FROM vectors WHERE model = ? AND hash IN"
 _NOTE_USE = "INSERT INTO uses VALUES (?, ?) ON CONFLICT(of) DO UPDATE SET day = excluded.day"
 _NOTE_RELEASE = (
     "INSERT INTO meta VALUES ('releases', '1') ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
@@ -159,12 +159,9 @@ class EmbeddingCacheFile:
         with self._reader() as reader:
             for start in range(0, len(hashes), _BLOCK):
                 part = hashes[start : start + _BLOCK]
-                for key, number, day in reader.execute(
-                    "SELECT hash, id, day FROM vectors LEFT JOIN uses ON of = id"
-                    f" WHERE model = ? AND hash IN ({_marks(part)})",
-                    (self._model, *part),
-                ):
-                    found[key] = number
+                source = f"FROM vectors LEFT JOIN uses ON of = id WHERE model = ? AND hash IN ({_marks(part)})"
+                for key, number, day in rows_in_one_step(reader, "hex(hash), id, day", source, (self._model, *part)):
+                    found[bytes.fromhex(key)] = number
                     if day != today:
                         unused.append(number)
         self._note_use(unused, today)
@@ -184,7 +181,9 @@ class EmbeddingCacheFile:
             insert_in_few_steps(
                 writer, "INSERT INTO vectors(model, hash, vector)", rows, columns=3, conflict="ON CONFLICT DO NOTHING"
             )
-            writer.executemany(_NOTE_NEW, [(today, self._model, key) for key in hashes])
+            for start in range(0, len(hashes), _BLOCK):
+                part = hashes[start : start + _BLOCK]
+                writer.execute(f"{_NOTE_NEW} ({_marks(part)})", (today, self._model, *part))
         ids = self.find(hashes)
         return [ids[key] for key in hashes]
 
