@@ -325,6 +325,25 @@ def test_nobody_has_to_end_the_processes_of_a_run_that_is_over() -> None:
     assert started[0].wait(PATIENCE_S) is not None
 
 
+@pytest.mark.parametrize(("size", "ahead"), [(1, 7), (2_500_000, 3), (50_000_000, 2)])
+def test_processes_get_work_ahead_of_whoever_reads_their_answers_but_not_much_of_it(size: int, ahead: int) -> None:
+    pool = WorkerPool(1, start=fragile([]))
+    taken: list[str] = []
+
+    def pieces() -> Iterator[list[Job]]:
+        for number in range(20):
+            taken.append(f"{number}")
+            yield [Job(FoundFile(f"{number}", Stat(size, 1, 1, 1), "code"))]
+
+    answered = pool.prepare_all("/", Settings(), pieces())
+    first = next(answered)
+    # The one that has been answered, those that wait, and the one that is submitted next.
+    assert len(taken) == ahead + 1
+    assert [path_of(outcome) for _, outcomes in [first, *answered] for outcome in outcomes] == taken
+    assert len(taken) == 20
+    pool.rest()
+
+
 # ---------------------------------------------------------------- real parsers, real limits
 
 

@@ -293,8 +293,9 @@ class Indexer:
             return
         source = self._source
         received = partial(_received, self._forgotten.now())
-        prepared = self._parts.preparers.prepare_all(
-            source.root, source.settings(), (self._jobs(some) for some in pieces())
+        prepared = _while_wanted(
+            self._parts.preparers.prepare_all(source.root, source.settings(), (self._jobs(some) for some in pieces())),
+            cancelled,
         )
         with _old_objects_left_alone() if sum(f.stat.size for f in files) >= _MUCH_BYTES else nullcontext():
             yield from run_stages(prepared, [received, self._write_and_merge, embed])
@@ -485,6 +486,14 @@ def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     count = max(1, len(items) // size) if items else 0
     for number in range(count):
         yield items[len(items) * number // count : len(items) * (number + 1) // count]
+
+
+def _while_wanted(items: Iterator[T], cancelled: IsCancelled) -> Iterator[T]:
+    """Yields the items, and raises Cancelled once the run is cancelled. Work is submitted ahead, so all of it may have
+    been then."""
+    for item in items:
+        _check(cancelled)
+        yield item
 
 
 def _received(began: int, prepared: tuple[Sequence[Job], Sequence[Outcome]]) -> _Batch:

@@ -52,6 +52,11 @@ _QUICK_FILES, _QUICK_BYTES = 4, 500_000
 """Jobs up to this many files and bytes use the quick lane, beside passes over whole workspaces."""
 _QUICK_PROCESSES = 2
 """Two, so that a file that stalls one process does not delay another file."""
+_AHEAD = 6
+"""So that the processes go on while their results wait: for a merge of segments, which takes a second, or for
+questions."""
+_AHEAD_BYTES = 6_000_000
+"""The results of a file take three times its size."""
 _BULK_REST_S = 10.0
 _MOST_HOPELESS = 256
 
@@ -87,8 +92,8 @@ class WorkerPool:
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
-        """Yields each piece with its outcomes, in order. Submits one piece more than the bulk lane has processes before
-        it yields the first."""
+        """Yields each piece with its outcomes, in order. Submits up to `_AHEAD` pieces more than the bulk lane has
+        processes before it yields the first; only one more if the files are large."""
         for piece, answers in self._answer_all(root, settings, pieces):
             yield piece, cast(list[Outcome], answers)
 
@@ -106,7 +111,7 @@ class WorkerPool:
         waiting: deque[tuple[Piece, _Ordered]] = deque()
         try:
             for piece in pieces:
-                if len(waiting) > self._bulk.most:
+                while self._is_enough([tasks for tasks, _ in waiting]):
                     first, ordered = waiting.popleft()
                     yield first, ordered.answers()
                 waiting.append((piece, _Ordered(self._bulk, self._request(root, settings, piece))))
@@ -116,6 +121,11 @@ class WorkerPool:
         finally:
             for _, ordered in waiting:
                 ordered.cancel()
+
+    def _is_enough(self, waiting: Sequence[Sequence[Task]]) -> bool:
+        """Whether no further piece is submitted before the first of these has been answered."""
+        more = len(waiting) - self._bulk.most
+        return more > 0 and (more >= _AHEAD or sum(task.size for tasks in waiting for task in tasks) >= _AHEAD_BYTES)
 
     def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
         """Judges one file by its text, in the quick lane."""
