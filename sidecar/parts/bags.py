@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
@@ -54,6 +54,35 @@ def occurrences(bags: Sequence[Sequence[str]]) -> Occurrences:
     sizes = np.fromiter(map(len, bags), np.int64, len(bags))
     word = np.fromiter(map(numbers.__getitem__, chain.from_iterable(bags)), np.int64, int(sizes.sum()))
     return Occurrences(list(numbers), word, np.repeat(np.arange(len(bags)), sizes))
+
+
+def in_groups(bags: Iterable[Sequence[str]], most_words: int) -> Iterator[list[Sequence[str]]]:
+    """Yields the bags in groups, each closed once it has so many words, so that few words are in memory at once."""
+    group: list[Sequence[str]] = []
+    words = 0
+    for bag in bags:
+        group.append(bag)
+        words += len(bag)
+        if words >= most_words:
+            yield group
+            group, words = [], 0
+    if group:
+        yield group
+
+
+def joined(parts: Sequence[Bags]) -> Bags:
+    """Returns the bags of all parts, one part after the other. There must be at least one part."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = np.cumsum([len(part.items) for part in parts])
+    begins = [0, *ends[:-1].tolist()]
+    starts = [part.starts[:-1] + begin for part, begin in zip(parts, begins, strict=True)]
+    return Bags(
+        np.concatenate([part.items for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([*starts, ends[-1:]]),
+        np.concatenate([part.lengths for part in parts]),
+    )
 
 
 def counted(word: Ids, bag: Ids, bags: int, parts: Ids, ends: Ids) -> Bags:

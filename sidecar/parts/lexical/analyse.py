@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
 from sidecar.model.quick_pickle import quickly_pickled
-from sidecar.parts.bags import Bags, counted, occurrences
+from sidecar.parts.bags import Bags, counted, in_groups, joined, occurrences
 from sidecar.parts.encoded import without_encoded, without_encoded_once
 from sidecar.parts.lexical.tokens import terms_of, words
 
@@ -39,6 +39,8 @@ _SIGNATURE_CHARS = 20_000
 _COMMENT_CHARS = 100_000
 _DIRECTORIES = 3
 _MOST_COUNTED = 255
+_WORDS_AT_ONCE = 1 << 17
+"""About a megabyte of text: a file that settings allow to be a hundred times as long must not take all memory."""
 _SIGNED_KINDS = frozenset(("class", "type", "function", "method", "constructor", "macro"))
 _NAMELESS_STEMS = frozenset(("index", "__init__", "mod", "lib", "init", "main", "default", "package"))
 """Stems that say what role a file has in its folder and not what is in it. The name of the folder serves as the name of
@@ -102,11 +104,11 @@ def analyse(path: str, parsed: ParsedFile) -> FileTerms:
     """Returns the terms of every chunk and every field of one file."""
     parsed = _without_encoded(parsed)
     context = words(path_context(path))
-    bodies = [_body_words(chunk) + context for chunk in parsed.chunks]
-    names = [words(" ".join(chunk.names)) for chunk in parsed.chunks]
-    fields = [words(text) for text in _field_texts(path, parsed)]
+    bodies = (_body_words(chunk) + context for chunk in parsed.chunks)
+    names = (words(" ".join(chunk.names)) for chunk in parsed.chunks)
+    fields = (words(text) for text in _field_texts(path, parsed))
     chunks = len(parsed.chunks)
-    bags, vocabulary = _count_terms([*bodies, *names, *fields])
+    bags, vocabulary = _count_terms(chain(bodies, names, fields))
     lengths = bags.lengths.astype(np.uint32)
     return FileTerms(
         path=path,
@@ -136,15 +138,18 @@ def _body_words(chunk: Chunk) -> list[str]:
     return words(f"{' '.join(chunk.enclosing)} {chunk.text}" if chunk.enclosing else chunk.text)
 
 
-def _count_terms(bags: Sequence[Sequence[str]]) -> tuple[Bags, tuple[str, ...]]:
+def _count_terms(bags: Iterable[Sequence[str]]) -> tuple[Bags, tuple[str, ...]]:
     """Counts the terms of each bag of words. Returns the bags with the numbers of their terms, which are the positions
     of these in the vocabulary, and the vocabulary."""
-    found = occurrences(bags)
-    terms = list(map(terms_of, found.words))
     vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
-    numbers = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(terms)), np.int64)
-    ends = np.cumsum(np.fromiter(map(len, terms), np.int64, len(terms)))
-    return counted(found.word, found.bag, len(bags), numbers, ends), tuple(vocabulary)
+    parts = []
+    for group in in_groups(bags, _WORDS_AT_ONCE):
+        found = occurrences(group)
+        terms = list(map(terms_of, found.words))
+        numbers = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(terms)), np.int64)
+        ends = np.cumsum(np.fromiter(map(len, terms), np.int64, len(terms)))
+        parts.append(counted(found.word, found.bag, len(group), numbers, ends))
+    return joined(parts), tuple(vocabulary)
 
 
 def _counts(bags: Bags, first: int, end: int) -> Counts:
