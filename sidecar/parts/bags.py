@@ -17,14 +17,14 @@ import numpy as np
 from sidecar.model.terms import Ids
 
 _WORD = re.compile(r"\w", re.ASCII)
-_SEPARATED = bytes(byte if _WORD.match(chr(byte)) else 32 for byte in range(128)) + bytes(128)
+SEPARATED = bytes(byte if _WORD.match(chr(byte)) else 32 for byte in range(128)) + bytes(128)
 """Turns every ASCII character outside words into a space, for `bytes.translate`."""
 
 
 def ascii_words(text: bytes) -> list[str]:
     """Returns the words (letters, digits, underscores) of an ASCII text, in order. Takes a third of the time of an
     expression."""
-    return text.translate(_SEPARATED).decode().split()
+    return text.translate(SEPARATED).decode().split()
 
 
 @dataclass(frozen=True, slots=True)
