@@ -492,8 +492,8 @@ class Manifest:
 
     def _free(self, slots: Sequence[int], collection: int) -> None:
         rows = [(s, collection) for s in slots]
-        self.connection.executemany("INSERT OR REPLACE INTO free_slots VALUES(?, ?)", rows)
-        self.connection.executemany("INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", rows)
+        for table in ("free_slots", "pending_slots"):
+            insert_in_few_steps(self.connection, f"INSERT OR REPLACE INTO {table}", rows, columns=2)
 
     def _take_slots(self, count: int, collection: int) -> list[int]:
         if count <= 0:

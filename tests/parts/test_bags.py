@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.parts.bags import Bags, ascii_words, counted, in_groups, joined, occurrences
+from sidecar.parts.bags import Bags, counted, in_groups, joined, occurrences
+from sidecar.parts.lexical.tokens import words
 from tests.examples import examples
 
 BAGS = st.lists(st.lists(st.sampled_from(["", "a", "ab", "abba", "bb", "c"]), max_size=9), min_size=1, max_size=6)
@@ -21,8 +22,8 @@ def letters_in(bags: Sequence[Sequence[str]]) -> Bags:
     """Counts the letters of the words."""
     found = occurrences(bags)
     parts = np.array([ord(letter) for word in found.words for letter in word], np.int64)
-    ends = np.cumsum([len(word) for word in found.words], dtype=np.int64)
-    return counted(found.word, found.bag, len(bags), parts, ends)
+    sizes = np.array([len(word) for word in found.words], np.int64)
+    return counted(found.word, found.bag, len(bags), parts, sizes)
 
 
 def as_counters(bags: Bags) -> list[Counter[str]]:
@@ -53,4 +54,4 @@ def test_bags_without_words_have_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["", " \t\n", "a_b9 + C.d\x00e\x7ff", "x" * 300, "0x1F::y-z"])
 def test_words_are_those_of_the_expression(text: str) -> None:
-    assert ascii_words(text.encode()) == re.findall(r"\w+", text, re.ASCII)
+    assert words(text) == re.findall(r"\w+", text, re.ASCII)

@@ -10,19 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
+from string import punctuation
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sidecar.model.terms import Ids
-from sidecar.parts.bags import ascii_words, counted, occurrences
+from sidecar.parts.bags import counted, occurrences
+from sidecar.parts.lexical.tokens import words
 
 _NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _PIECE = re.compile(r"\w+|[^\w\s]", re.ASCII)
-_MARKS = [chr(code) for code in range(128) if re.match(r"[^\w\s\x00-\x1f\x7f]", chr(code), re.ASCII)]
-"""The punctuation marks of ASCII, each of which is a word of its own."""
-_MARK_OF = np.full(256, -1)
-_MARK_OF[[ord(mark) for mark in _MARKS]] = np.arange(len(_MARKS))
+_MARKS = punctuation.replace("_", "")
+"""Each of these is a word of its own."""
+_MARK_OF = np.full(128, -1)
+_MARK_OF[list(_MARKS.encode())] = np.arange(len(_MARKS))
 _Tokens: TypeAlias = tuple[int, ...]
 _MOST_CHARS = 1 << 18
 """About 35,000 words of code."""
@@ -75,18 +77,17 @@ class TokenCache:
         occurs in it."""
         if len(texts) == 1:
             return [self._count_one(texts[0])]
-        written = [text.encode() for text in texts]
-        found = occurrences(list(map(ascii_words, written)))
-        marks = _MARK_OF[np.frombuffer(b"".join(written), np.uint8)]
+        found = occurrences([words(text) for text in texts])
+        marks = _MARK_OF[np.frombuffer("".join(texts).encode(), np.uint8)]
         are_marks = marks >= 0
-        of_text = np.repeat(np.arange(len(texts)), list(map(len, written)))
+        of_text = np.repeat(np.arange(len(texts)), list(map(len, texts)))
         tokens = self._words.of([*found.words, *_MARKS])
         bags = counted(
             np.concatenate([found.word, marks[are_marks] + len(found.words)]),
             np.concatenate([found.bag, of_text[are_marks]]),
             len(texts),
             np.fromiter(chain.from_iterable(tokens), np.int64),
-            np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens))),
+            np.fromiter(map(len, tokens), np.int64, len(tokens)),
         )
         starts = bags.starts.tolist()
         return [(bags.items[start:end], bags.counts[start:end]) for start, end in pairwise(starts)]

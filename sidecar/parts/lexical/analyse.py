@@ -147,8 +147,8 @@ def _count_terms(bags: Iterable[Sequence[str]]) -> tuple[Bags, tuple[str, ...]]:
         found = occurrences(group)
         terms = list(map(terms_of, found.words))
         numbers = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(terms)), np.int64)
-        ends = np.cumsum(np.fromiter(map(len, terms), np.int64, len(terms)))
-        parts.append(counted(found.word, found.bag, len(group), numbers, ends))
+        sizes = np.fromiter(map(len, terms), np.int64, len(terms))
+        parts.append(counted(found.word, found.bag, len(group), numbers, sizes))
     return joined(parts), tuple(vocabulary)
 
 

@@ -19,8 +19,6 @@ from typing import Any
 
 import snowballstemmer
 
-from sidecar.parts.bags import SEPARATED
-
 TOKENS_VERSION = 2
 """Raise this when the same text gives other terms. An index of another version is rebuilt."""
 
@@ -43,6 +41,8 @@ STOP_WORDS = frozenset(_STOP.split())
 distinguish files anyway. """
 
 _WORD = re.compile(r"\w+")
+_SEPARATED = bytes(byte if _WORD.match(chr(byte)) else 32 for byte in range(128)) + bytes(128)
+"""Turns every ASCII character outside words into a space, for `bytes.translate`."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]+")
 _UNSPACED = re.compile(
@@ -56,8 +56,8 @@ def words(text: str) -> list[str]:
     """Returns the words of `text` in order, as written."""
     if not text.isascii():
         return _word_with_marks().findall(text)
-    # As `ascii_words`, without a call: a question asks several times.
-    return text.encode().translate(SEPARATED).decode().split()
+    # A third of the time of an expression.
+    return text.encode().translate(_SEPARATED).decode().split()
 
 
 def places(text: str) -> list[tuple[int, int, str]]:
