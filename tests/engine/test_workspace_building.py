@@ -220,3 +220,21 @@ def test_an_unreadable_file_is_reported_and_does_not_end_the_run(project: Projec
     workspace = project.open()
     assert index(workspace).errors == 1
     assert workspace.status().errors[0][0] == "src/parse.ts"
+
+
+@pytest.mark.parametrize("path", ["src/new.py", "src/cookies.py"])
+def test_a_saved_file_is_one_revision_with_its_vectors(project: Project, path: str) -> None:
+    workspace = project.open()
+    index(workspace)
+    generation = workspace.index.readable()
+    assert generation.writer is not None
+    statements: list[str] = []
+    project.write(path, "def brew_espresso(beans):\n    return beans.ground\n")
+    generation.writer.manifest.connection.set_trace_callback(statements.append)
+    workspace.reindex_file(path)
+    generation.writer.manifest.connection.set_trace_callback(None)
+    inserted = [n for n, statement in enumerate(statements) if statement.startswith("INSERT INTO chunks")]
+    revisions = [n for n, statement in enumerate(statements) if "key = 'revision'" in statement]
+    assert len(inserted) == 1
+    assert not any(statement.startswith("UPDATE chunks SET vector_id") for statement in statements)
+    assert sum(n < inserted[0] for n in revisions) == 0

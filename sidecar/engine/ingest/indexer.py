@@ -1,9 +1,9 @@
-"""Carries out a plan in stages, batch by batch: prepare; write the lexical part; embed and write the vectors. The
-stages run at the same time, each on its own thread. If there are only a few files, the caller's thread runs them in
-turn.
+"""Carries out a plan in stages, batch by batch: prepare, embed, write. The stages run at the same time, each on its own
+thread. If there are only a few files, the caller's thread runs them in turn.
 
-A new file can be found by word as soon as it is read. A file that is already indexed keeps its former version until the
-new one is complete, vectors included. An interrupted run is resumed from its last commit.
+A slow model takes far longer than all other stages, so new files are then written before they are embedded, and can be
+found by word as soon as they are read. A file that is already indexed keeps its former version until the new one is
+complete, vectors included. An interrupted run is resumed from its last commit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -25,7 +25,7 @@ from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, is_settled, path_of
 from sidecar.engine.ingest.team_vectors import TeamVectors, TextsOf, give_what_was_lost
 from sidecar.engine.ports import EmbeddingCache, Parts
-from sidecar.errors import Cancelled
+from sidecar.errors import Cancelled, DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.locks import Rank, make_lock
 from sidecar.model.files import FoundFile
 from sidecar.model.terms import Embedder, IsCancelled, Progress, no_progress
@@ -73,12 +73,21 @@ class _Batch:
     known: dict[str, KnownFile]
     began: int
     """The moment (`Forgotten.now`) before any file of the batch was read."""
+    waiting: Sequence[Outcome] = ()
+    """Outcomes that are not written yet."""
     written: Sequence[_Written] = ()
-    held: Sequence[Prepared] = ()
-    embedded: int = 0
+    vectors: Mapping[bytes, int] = field(default_factory=dict)
+    """The ids of the vectors that are known so far, by the hashes of their texts."""
+    embedded: int | None = None
+    """How many texts of chunks the model has embedded; None as long as vectors are missing."""
     overtaken: frozenset[str] = frozenset()
     """Paths that another run wrote or removed after this run looked them up. Either run may have read the newer text,
     so these files are read again."""
+
+    @property
+    def prepared(self) -> list[Prepared]:
+        """The files with a text to embed."""
+        return [*(p for p, _, _ in self.written), *(o for o in self.waiting if isinstance(o, Prepared))]
 
 
 class _Steps:
@@ -278,18 +287,13 @@ class Indexer:
         return newest
 
     def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:
-        def embed(batch: _Batch) -> _Batch:
-            QUESTIONS.give_way()
-            return self._embed(batch, steps)
-
         def pieces() -> Iterator[list[FoundFile]]:
             for some in batches(files):
                 _check(cancelled)
                 yield some
 
         if len(files) <= _INLINE:
-            for some in pieces():
-                yield self._index_now(some, steps)
+            yield from (self._index_now(some, steps) for some in pieces())
             return
         source = self._source
         received = partial(_received, self._forgotten.now())
@@ -297,12 +301,64 @@ class Indexer:
             self._parts.preparers.prepare_all(source.root, source.settings(), (self._jobs(some) for some in pieces())),
             cancelled,
         )
+        failed: list[Exception] = []
+        # No question needs the lock of the transactions in which this pauses.
+        *first, last = self._stages(steps, failed, QUESTIONS.give_way)
+
+        def write_and_merge(batch: _Batch) -> _Batch:
+            """Merges segments too, so that merging overlaps with the other stages."""
+            written = last(batch)
+            QUESTIONS.give_way()
+            self._merge()
+            return written
+
         with _old_objects_left_alone() if sum(f.stat.size for f in files) >= _MUCH_BYTES else nullcontext():
-            yield from run_stages(prepared, [received, self._write_and_merge, embed])
+            yield from run_stages(prepared, [received, *first, write_and_merge])
+        _raise_first(failed)
 
     def _index_now(self, files: Sequence[FoundFile], steps: _Steps, *, force: bool = False) -> _Batch:
         """Runs all stages one after the other on the caller's thread."""
-        return self._embed(self._write_new(self._prepare(files, force=force)), steps)
+        failed: list[Exception] = []
+        batch = self._prepare(files, force=force)
+        for stage in self._stages(steps, failed, lambda: None):
+            batch = stage(batch)
+        _raise_first(failed)
+        return batch
+
+    def _stages(
+        self, steps: _Steps, failed: list[Exception], pause: Callable[[], object]
+    ) -> list[Callable[[_Batch], _Batch]]:
+        """Returns what is done with a batch once its files are prepared. `pause` is called between parts of the work.
+
+        If the model fails, its exception is added to `failed`, and no further text is embedded. New files are then
+        written without vectors, so that they can be found by word, and the others keep their former version.
+        """
+        slow = self._team.slow
+
+        def write_words(batch: _Batch) -> _Batch:
+            pause()
+            return self._write_words(batch, pause)
+
+        def embed(batch: _Batch) -> _Batch:
+            pause()
+            try:
+                return batch if failed else self._embed(batch, steps.within if slow else lambda _: None)
+            except (DiskFull, IndexCorrupt, IndexLocked, PermissionDenied):
+                raise
+            except Exception as error:
+                failed.append(error)
+                return batch
+
+        def write(batch: _Batch) -> _Batch:
+            pause()
+            written = (self._write_words if batch.embedded is None else self._write)(batch, pause)
+            steps.after(written)
+            return written
+
+        def embed_and_write(batch: _Batch) -> _Batch:
+            return write(embed(batch))
+
+        return [write_words, embed_and_write] if slow else [embed, write]
 
     def _jobs(self, files: Sequence[FoundFile]) -> list[Job]:
         return [Job(f, self._manifest.known_file(f.path), self._source.buffers.get(f.path)) for f in files]
@@ -315,28 +371,40 @@ class Indexer:
             began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings(), asked))
         )
 
-    def _write_new(self, batch: _Batch, pause: Callable[[], object] = lambda: None) -> _Batch:
-        """Writes what can be written without embedding: new files, removals, files left out, and failures. Files that
-        are already indexed are held back until they have their vectors. For `pause` see `write_segment`."""
+    def _write_words(self, batch: _Batch, pause: Callable[[], object]) -> _Batch:
+        """Writes what can be written without embedding: everything but files that are already indexed. New files get
+        the vectors that are already in the embedding cache."""
+        now: list[Outcome] = []
+        held: list[Outcome] = []
+        for outcome in batch.waiting:
+            (held if isinstance(outcome, Prepared) and outcome.new.path in batch.known else now).append(outcome)
+        new = [o for o in now if isinstance(o, Prepared)]
+        kept = self._kept.find([h for p in new for h in (p.new.path_hash, *p.new.body_hashes)])
+        return self._write(replace(batch, vectors=kept, waiting=now), pause, held) if now else batch
+
+    def _write(self, batch: _Batch, pause: Callable[[], object], held: Sequence[Outcome] = ()) -> _Batch:
+        """Writes what waits to be written, and the vectors of files that were written without, in one transaction.
+        `held` are the outcomes that go on waiting."""
+        if not (batch.waiting or batch.written):
+            return batch
         with self._manifest.transaction():
-            overtaken = frozenset(p for o in batch.outcomes if self._is_overtaken(p := path_of(o), batch))
-            current = [o for o in batch.outcomes if path_of(o) not in overtaken]
-            prepared = [o for o in current if isinstance(o, Prepared)]
-            held = [o for o in prepared if o.new.path in batch.known]
+            overtaken = frozenset(p for o in batch.waiting if self._is_overtaken(p := path_of(o), batch))
+            current = [o for o in batch.waiting if path_of(o) not in overtaken]
             for outcome in current:
                 self._write_plain(outcome)
-            written = self._write_files([o for o in prepared if o.new.path not in batch.known], pause)
+            written = self._write_files([o for o in current if isinstance(o, Prepared)], batch.vectors, pause)
+            self._write_vectors(batch)
         self._on_commit()
-        return _Batch(batch.outcomes, batch.known, batch.began, written, held, overtaken=overtaken)
+        return replace(batch, waiting=held, written=[*batch.written, *written], overtaken=batch.overtaken | overtaken)
 
-    def _write_and_merge(self, batch: _Batch) -> _Batch:
-        """The writing stage. It also merges segments, so that merging overlaps with the other stages."""
-        QUESTIONS.give_way()
-        # No question needs the lock of the transaction in which this pauses.
-        written = self._write_new(batch, QUESTIONS.give_way)
-        QUESTIONS.give_way()
-        self._merge()
-        return written
+    def _write_vectors(self, batch: _Batch) -> None:
+        """Writes the vectors of files that were written without. Must be called inside a transaction."""
+        made = batch.vectors
+        chunks = [
+            (chunk, made[h]) for p, _, ids in batch.written for chunk, h in zip(ids, p.new.body_hashes, strict=True)
+        ]
+        if batch.written:
+            self._manifest.set_vectors(chunks, [(file, made[p.new.path_hash]) for p, file, _ in batch.written])
 
     def _merge(self, *, since: int | None = None) -> None:
         """Merges the segments that are due. For `since`, at the end of a run, see `merge_segments`."""
@@ -391,18 +459,18 @@ class Indexer:
             self._forgotten.add([path_of(outcome)])
         self._lexical.forget_files(manifest.connection, gone)
 
-    def _write_files(self, prepared: Sequence[Prepared], pause: Callable[[], object] = lambda: None) -> list[_Written]:
-        """Writes rows, slots and one lexical segment, with the vectors that are already in the embedding cache. Must be
-        called inside a transaction."""
-        wanted = [h for p in prepared for h in (p.new.path_hash, *p.new.body_hashes)]
-        kept = self._kept.find(wanted)
+    def _write_files(
+        self, prepared: Sequence[Prepared], vectors: Mapping[bytes, int], pause: Callable[[], object]
+    ) -> list[_Written]:
+        """Writes rows, slots and one lexical segment. A text without one of these vectors gets it later. Must be called
+        inside a transaction."""
         written: list[_Written] = []
         entries = []
         replaced: list[int] = []
         for p in prepared:
             pause()
-            vectors = [kept.get(h, 0) for h in p.new.body_hashes]
-            file_id, chunk_ids, old = self._manifest.put_file(p.new, vectors, kept.get(p.new.path_hash, 0))
+            of_bodies = [vectors.get(h, 0) for h in p.new.body_hashes]
+            file_id, chunk_ids, old = self._manifest.put_file(p.new, of_bodies, vectors.get(p.new.path_hash, 0))
             entries.append((file_id, chunk_ids, p.terms))
             written.append((p, file_id, chunk_ids))
             if old is not None:
@@ -412,31 +480,17 @@ class Indexer:
             self._lexical.write_segment(self._manifest.connection, entries, pause)
         return written
 
-    def _embed(self, batch: _Batch, steps: _Steps) -> _Batch:
-        prepared = [*(w[0] for w in batch.written), *batch.held]
-        embedded = self._embed_files(batch, prepared, steps) if prepared else batch
-        steps.after(embedded)
-        return embedded
-
-    def _embed_files(self, batch: _Batch, prepared: Sequence[Prepared], steps: _Steps) -> _Batch:
+    def _embed(self, batch: _Batch, report: Callable[[int], None]) -> _Batch:
+        """Makes the vectors of a batch. `report` is called with the number of files, counted from the first, that have
+        all their vectors."""
         texts: dict[bytes, str] = {}
         ends = []
-        for p in prepared:
+        for p in batch.prepared:
             texts[p.new.path_hash] = p.path_text
             texts.update(zip(p.new.body_hashes, p.bodies, strict=True))
             ends.append(len(texts))
-        made, new = self._make_vectors(texts, lambda reached: steps.within(bisect_right(ends, reached)))
-        with self._manifest.transaction():
-            late = {p.new.path for p in batch.held if self._is_overtaken(p.new.path, batch)}
-            held = self._write_files([p for p in batch.held if p.new.path not in late])
-            chunks = [
-                (chunk, made[h]) for p, _, ids in batch.written for chunk, h in zip(ids, p.new.body_hashes, strict=True)
-            ]
-            self._manifest.set_vectors(chunks, [(file, made[p.new.path_hash]) for p, file, _ in batch.written])
-        self._on_commit()
-        embedded = len(new & {h for p in prepared for h in p.new.body_hashes})
-        written = [*batch.written, *held]
-        return _Batch(batch.outcomes, batch.known, batch.began, written, (), embedded, batch.overtaken | late)
+        made, new = self._make_vectors(texts, lambda reached: report(bisect_right(ends, reached)))
+        return replace(batch, vectors=made, embedded=len(new & {h for p in batch.prepared for h in p.new.body_hashes}))
 
     def _make_vectors(
         self, texts: Mapping[bytes, str], report: Callable[[int], None]
@@ -498,16 +552,21 @@ def _while_wanted(items: Iterator[T], cancelled: IsCancelled) -> Iterator[T]:
 
 def _received(began: int, prepared: tuple[Sequence[Job], Sequence[Outcome]]) -> _Batch:
     jobs, outcomes = prepared
-    return _Batch(outcomes, {job.found.path: job.known for job in jobs if job.known}, began)
+    return _Batch(outcomes, {job.found.path: job.known for job in jobs if job.known}, began, outcomes)
 
 
 def _count(batch: _Batch, tally: Tally) -> None:
     tally.files += len(batch.written)
     tally.chunks += sum(len(ids) for _, _, ids in batch.written)
-    tally.embedded += batch.embedded
+    tally.embedded += batch.embedded or 0
     for outcome in batch.outcomes:
         tally.errors += isinstance(outcome, Failed)
         tally.touched += isinstance(outcome, Touched)
+
+
+def _raise_first(failed: Sequence[Exception]) -> None:
+    if failed:
+        raise failed[0]
 
 
 def _check(cancelled: IsCancelled) -> None:
