@@ -15,6 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
+if sys.platform == "linux":
+    import fcntl  # noqa: TID251 no file is locked here
+
 _KEPT_VARIABLES = frozenset(
     {"PATH", "PATHEXT", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"}
     | {"SYSTEMROOT", "WINDIR", "COMSPEC"}  # Windows starts no process without them
@@ -25,6 +28,8 @@ _BOOTSTRAP = (
     "import sys; sys.path.insert(0, sys.argv[1]); from importlib import import_module; "
     "sys.exit(import_module(sys.argv[2]).main(*sys.argv[3:]))"
 )
+_PIPE_BYTES = 1 << 20
+"""The most that a process may ask for by default."""
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 
@@ -53,7 +58,7 @@ def start_child(
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    return subprocess.Popen(
+    child = subprocess.Popen(
         [python, "-I", "-c", _BOOTSTRAP, str(_PACKAGE_PARENT), module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -62,3 +67,14 @@ def start_child(
         env={**{name: value for name, value in os.environ.items() if name.upper() in _KEPT_VARIABLES}, **variables},
         **detached,
     )
+    if child.stdout is not None:
+        _widen(child.stdout.fileno())
+    return child
+
+
+def _widen(pipe: int) -> None:
+    """Lets a pipe hold more, so that the process that writes need not wait for the one that reads. Only Linux can, and
+    only within a limit for all pipes of a user."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -115,8 +115,9 @@ class Classifier:
         refused = self._refused_attributes(path)
         if refused:
             return Decision(Rule.TOO_MANY_RULES, refused)
-        generated, reason = self._attribute(path, _GENERATED)
-        vendored, vendored_reason = self._attribute(path, _VENDORED)
+        files = list(self._files_about(path))
+        generated, reason = _attribute(files, path, _GENERATED)
+        vendored, vendored_reason = _attribute(files, path, _VENDORED)
         if generated:
             return Decision(Rule.GENERATED, reason)
         if vendored:
@@ -135,16 +136,8 @@ class Classifier:
         loaded = self._load(path, folder + slash) if name == GITATTRIBUTES else None
         return str(loaded) if isinstance(loaded, TooManyRules) else ""
 
-    def _attribute(self, path: str, name: str) -> tuple[bool | None, str]:
-        """Returns the state of an attribute by `info/attributes` or else the innermost file that names it, and the line
-        that decides; None if no line does."""
-        for file in self._files_about(path):
-            said = file.state(path, name)
-            if said is not None:
-                return said
-        return None, ""
-
     def _files_about(self, path: str) -> Iterator[_AttributeFile]:
+        """Yields `info/attributes`, and the files in the folders of the path, the innermost first."""
         own = self._load(".git/info/attributes", "")
         if isinstance(own, _AttributeFile):
             yield own
@@ -173,6 +166,12 @@ class Classifier:
                 return None
             raise PermissionDenied(f"{shown.place(label)} cannot be read: {error.strerror or error}.") from error
         return known[1]
+
+
+def _attribute(files: Sequence[_AttributeFile], path: str, name: str) -> tuple[bool | None, str]:
+    """Returns the state of an attribute by the first file that names it, and the line that decides; None if no line
+    does."""
+    return next((said for file in files if (said := file.state(path, name)) is not None), (None, ""))
 
 
 def _read_attributes(full: str, label: str, prefix: str) -> _AttributeFile | TooManyRules:

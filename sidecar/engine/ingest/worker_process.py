@@ -205,7 +205,8 @@ def _deed(status: int, seconds: float) -> str:
 
 @dataclass(slots=True)
 class _Deadline:
-    """`waited_s` is the time that the process had waited for a processor when the deadline was set."""
+    """`waited_s` is the time that the process had waited for a processor when its request began, or when the deadline
+    was last extended."""
 
     at: float
     waited_s: float
@@ -228,7 +229,10 @@ class Patience:
     def expect(self, process: subprocess.Popen[bytes], within_s: float) -> None:
         """Expects an answer from this process within `within_s` seconds."""
         with self._changed:
-            self._until[process] = _Deadline(time.monotonic() + within_s, self._waited_s(process.pid))
+            # Asking the system for each answer would take this thread longer than some files take the process.
+            former = self._until.get(process)
+            waited_s = self._waited_s(process.pid) if former is None else former.waited_s
+            self._until[process] = _Deadline(time.monotonic() + within_s, waited_s)
             if not self._watching:
                 self._watching = True
                 threading.Thread(target=self._watch, name="sidecar-patience", daemon=True).start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sidecar.model.files import Comment, Definition
 
@@ -22,6 +23,7 @@ MAX_COMMENT = 4_000
 MAX_CONTAINER = 300
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _TYPES = frozenset({"class", "type"})
+_OWNERS = _TYPES | {"scope"}
 _CONSTRUCTORS = frozenset({"__init__", "constructor", "initialize", "init", "__construct", "new"})
 _FUNCTION_VALUES = re.compile(r"^(?!builtin).*(?:function|lambda|closure|parameter$)")
 _CLASS_VALUES = frozenset({"class", "class_expression", "struct_declaration", "enum_declaration", "union_declaration"})
@@ -37,8 +39,7 @@ _ELIXIR_KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """A named range of lines: a definition, or a node that only lends its name to what it holds, such as a Rust impl
     block.
     """
@@ -59,8 +60,7 @@ class Outline:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(NamedTuple):
     """A definition, scope or lambda that encloses the next node. `depth`, `container` and `in_function` include the
     frames around it.
     """
@@ -116,16 +116,17 @@ class _Reader:
 
     def read(self, node: Node) -> None:
         """Adds what the node defines, and makes it a frame if it encloses others."""
-        while self._stack[-1].end_byte <= node.start_byte:
+        start, kind = node.start_byte, node.type
+        while self._stack[-1].end_byte <= start:
             self._stack.pop()
-        if node.type in self._lambdas:
-            self._stack.append(replace(self._stack[-1], end_byte=node.end_byte, kind="lambda", in_function=True))
-        elif node.type == "simple_symbol":
+        if kind in self._lambdas:
+            self._stack.append(self._stack[-1]._replace(end_byte=node.end_byte, kind="lambda", in_function=True))
+        elif kind == "simple_symbol":
             self._define(node, "field", naming.text_of(node).lstrip(":"), opens=False)
-        elif node.type == "call":
+        elif kind == "call":
             self._read_elixir(node)
         else:
-            self._read_rule(node, self._rules[node.type])
+            self._read_rule(node, self._rules[kind])
 
     def _read_rule(self, node: Node, rule: DefinitionRule) -> None:
         """Adds the definition that the rule sees in the node, if its options allow that."""
@@ -209,7 +210,8 @@ class _Reader:
         """
         around = self._stack[-1]
         body = naming.following_body(node)
-        self.scopes.append(Scope(naming.first_line(node), naming.last_line(body or node), name))
+        scope = Scope(naming.first_line(node), naming.last_line(body or node), name)
+        self.scopes.append(scope)
         if kind == "scope":
             self._push(node, name, kind, around.exported and around is not _TOP)
             return
@@ -220,9 +222,10 @@ class _Reader:
         if exported is None:
             inherited = around.exported and around.kind in _TYPES
             exported = naming.is_exported(self._table.visibility, name, node, signature, inherited)
-        container = ".".join(part for part in (around.container, qualifier) if part)[:MAX_CONTAINER]
-        span = (self.scopes[-1].start, self.scopes[-1].end)
-        self.definitions.append(Definition(name, kind, *span, around.depth, exported, signature or name, container))
+        container = ".".join(filter(None, (around.container, qualifier)))[:MAX_CONTAINER]
+        self.definitions.append(
+            Definition(name, kind, scope.start, scope.end, around.depth, exported, signature or name, container)
+        )
         if opens:
             self._push(node, name, kind, exported)
 
@@ -248,9 +251,9 @@ def _refine(kind: str, name: str, around: str) -> str:
     """Returns the kind of a definition by its surroundings: a function in a class is a method or constructor, a
     variable in a class is a field, and any other variable in capitals is a constant.
     """
-    if kind in ("function", "method") and around in (*_TYPES, "scope"):
+    if kind in ("function", "method") and around in _OWNERS:
         return "constructor" if name in _CONSTRUCTORS else "method"
-    if kind == "variable" and around in (*_TYPES, "scope"):
+    if kind == "variable" and around in _OWNERS:
         return "field"
     if kind == "variable" and name.isupper() and len(name) > 1:
         return "constant"

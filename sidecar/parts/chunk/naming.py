@@ -120,7 +120,7 @@ def follow(node: Node, path: str) -> Node | None:
         if at is None:
             return None
         if step == "last":
-            at = at.named_children[-1] if at.named_children else None
+            at = _last_named_child(at)
         elif step.startswith("~"):
             at = next((child for child in at.children if child.type == step[1:]), None)
         else:
@@ -152,6 +152,8 @@ def last_part(name: str) -> str:
     """Returns the last part of a qualified name, without quotes and type parameters: `f` for `A::B<T>::f`. An operator
     is not split.
     """
+    if name.isascii() and name.isidentifier():
+        return name
     name = name.strip().strip("\"'`")
     if not name[:1].isalpha() and not name.startswith(("_", "$", "@", "#", "~")):
         return _NOT_A_NAME.sub("", name)
@@ -210,19 +212,30 @@ def _body_of_value(node: Node) -> Node | None:
     """Returns the body of an assigned function, at most two levels down (`M.f = function() ... end`), or None."""
     at = node
     for _ in range(2):
-        if not at.named_children:
+        inner = _last_named_child(at)
+        if inner is None:
             return None
-        at = at.named_children[-1]
-        if (body := body_of(at)) is not None:
+        if (body := body_of(inner)) is not None:
             return body
+        at = inner
     return None
+
+
+def _last_named_child(node: Node) -> Node | None:
+    children = node.named_child_count
+    return node.named_child(children - 1) if children else None
 
 
 def body_of(node: Node) -> Node | None:
     """Returns the node of the body: the field `body`, else the first child of a type that is a body in some grammar,
     else None.
     """
-    return node.child_by_field_name("body") or next((c for c in node.children if c.type in _BODIES), None)
+    body = node.child_by_field_name("body")
+    if body is None:
+        for child in node.children:
+            if child.type in _BODIES:
+                return child
+    return body
 
 
 def following_body(node: Node) -> Node | None:
@@ -260,21 +273,20 @@ def is_exported(visibility: str, name: str, node: Node, signature: str, inherite
     `visibility` names the convention (`Table.visibility`); `signature` has the modifiers before `name`; `inherited`
     says whether the definition is directly in an exported class or type.
     """
-    head = signature.split(name, 1)[0]
-    words = frozenset(_WORD.findall(head))
+    words = _WORD.findall(signature.split(name, 1)[0])
     match visibility:
         case "capital":
             exported = name[:1].isupper()
         case "pub":
-            exported = not words.isdisjoint(("pub", "export"))
+            exported = "pub" in words or "export" in words
         case "public":
-            exported = not words.isdisjoint(("public", "protected")) or _is_in_interface(node)
+            exported = "public" in words or "protected" in words or _is_in_interface(node)
         case "not-private":
-            exported = words.isdisjoint(_PRIVATE) and not name.startswith("_")
+            exported = _PRIVATE.isdisjoint(words) and not name.startswith("_")
         case "not-static":
             exported = "static" not in words
         case "export":
-            exported = not name.startswith("#") and words.isdisjoint(_PRIVATE) and (inherited or _is_exported_js(node))
+            exported = not name.startswith("#") and _PRIVATE.isdisjoint(words) and (inherited or _is_exported_js(node))
         case _:
             exported = not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
     return exported

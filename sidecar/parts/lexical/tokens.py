@@ -92,9 +92,10 @@ def terms_of(word: str) -> tuple[str, ...]:
     parts = _PART.findall(word)
     if len(parts) == 1 and len(parts[0]) == len(word.strip("_")):
         return (_stem_of_part(parts[0]),)
-    return _distinct(fold_name(word), *(_stem_of_part(part) for part in parts if len(part) > 1))
+    return _distinct(word.replace("_", "").lower(), *[_stem_of_part(part) for part in parts if len(part) > 1])
 
 
+@lru_cache(maxsize=1 << 14)
 def _stem_of_part(part: str) -> str:
     # Numbers are not stemmed: a table has thousands of them, and the stemmer would take longer than everything else.
     return part if part.isdigit() else stem(part.lower())
@@ -141,7 +142,7 @@ def _camel_parts(word: str) -> list[str]:
 
 def _distinct(*terms: str) -> tuple[str, ...]:
     """Returns the terms in order, without empty and repeated ones."""
-    return tuple(dict.fromkeys(term for term in terms if term))
+    return tuple(dict.fromkeys(filter(None, terms)))
 
 
 @lru_cache(maxsize=1 << 15)
