@@ -11,10 +11,17 @@ import threading
 from sidecar.engine.ingest.prepare import Gone, Job
 from sidecar.engine.ingest.worker_process import Request, read_message, write_message
 
+UNREAD = 1_000_000
+"""How many bytes a talkative process writes before it ends."""
+
 
 def main(nature: str = "") -> int:
     if nature == "stillborn":
         return 3
+    if nature == "talkative":
+        sys.stdout.buffer.write(bytes(UNREAD))
+        sys.stdout.buffer.flush()
+        return 0
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     read_message(requests)
     write_message(replies, os.getpid())

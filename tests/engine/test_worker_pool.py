@@ -29,7 +29,7 @@ from sidecar.engine.ingest.prepare import (
     path_of,
 )
 from sidecar.engine.ingest.worker_pool import WorkerPool
-from sidecar.engine.ingest.worker_process import Limits, Patience, StartProcess, WorkerProcess, start_worker
+from sidecar.engine.ingest.worker_process import Limits, Patience, Request, StartProcess, WorkerProcess, start_worker
 from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import Cancelled, Internal
@@ -37,6 +37,7 @@ from sidecar.model.files import FoundFile, Rule, Stat
 from sidecar.model.terms import no_progress
 from sidecar.parts.child import start_child, waited_for_processor_s
 from sidecar.settings.load import Settings
+from tests.engine.fragile_worker import UNREAD
 from tests.engine.preparers_here import PreparersHere
 from tests.engine.projects import Project, find, image, index
 from tests.hostile import PATTERNS, SIZE
@@ -197,6 +198,35 @@ def test_a_file_that_never_ends_is_given_up() -> None:
     answered = [path_of(o) for _, outcomes in pool.prepare_all("/", Settings(), pieces) for o in outcomes]
     assert answered == ["a", "hang gave no answer within 3 s", "b"]
     pool.rest()
+
+
+def most_in_a_pipe() -> int:
+    """Returns how many bytes a user's pipe may hold; 0 if the system does not say."""
+    limit = Path("/proc/sys/fs/pipe-max-size")
+    return int(limit.read_text()) if limit.exists() else 0
+
+
+@pytest.mark.skipif(most_in_a_pipe() < UNREAD, reason="pipes hold less on this system")
+def test_a_process_does_not_wait_until_a_large_answer_is_read() -> None:
+    process = start_child("tests.engine.fragile_worker", "talkative")
+    assert process.wait(PATIENCE_S) == 0
+    answer, _ = process.communicate()
+    assert len(answer) == UNREAD
+
+
+def test_how_long_a_process_waited_for_a_processor_is_read_once_for_a_request() -> None:
+    asked: list[int] = []
+
+    def waited_s(pid: int) -> float:
+        asked.append(pid)
+        return 0.0
+
+    process = WorkerProcess(fragile([]), Limits(), 0, Patience(waited_s))
+    before = len(asked)
+    answers, deed = process.ask(Request("/", Settings(), piece(*"abcdefgh"), {}))
+    process.end()
+    assert (len(answers), deed) == (8, "")
+    assert len(asked) == before + 1
 
 
 def test_a_process_that_waits_for_a_processor_is_not_late_and_one_that_hangs_is() -> None:
