@@ -20,7 +20,7 @@ STATIONS = (
     "engine.update.change_queue:ChangeQueue.note",
     "engine.ingest.worker_pool:WorkerPool.prepare",
     "parts.embed.shared:EmbeddingCacheShare.add",
-    "parts.manifest:Manifest.set_vectors",
+    "parts.manifest:Manifest.put_file",
 )
 
 

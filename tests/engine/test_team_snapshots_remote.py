@@ -268,6 +268,7 @@ def test_a_disk_too_full_for_a_snapshot_and_for_an_index_from_nothing_is_told_wi
     with pytest.raises(DiskFull, match=r"Free some space.* could not start from a snapshot: .*snapshot has 0\.\d MB"):
         index(workspace)
     developer.close()
+    resized(small_disk, "480k")  # room for the lock, which would be the first that cannot be written
     developer.flags = {"snapshotSource": str(team.shelf.with_name("nowhere"))}
     with pytest.raises(DiskFull, match=r"Free some space.* could not start from a snapshot: .*nowhere"):
         index(developer.open())
