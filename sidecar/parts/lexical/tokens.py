@@ -92,7 +92,7 @@ def terms_of(word: str) -> tuple[str, ...]:
     parts = _PART.findall(word)
     if len(parts) == 1 and len(parts[0]) == len(word.strip("_")):
         return (_stem_of_part(parts[0]),)
-    return _distinct(word.replace("_", "").lower(), *[_stem_of_part(part) for part in parts if len(part) > 1])
+    return _distinct(fold_name(word), *[_stem_of_part(part) for part in parts if len(part) > 1])
 
 
 @lru_cache(maxsize=1 << 14)
