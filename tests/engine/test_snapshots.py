@@ -61,7 +61,8 @@ def assert_same(snapshot: Snapshot, fresh: Snapshot) -> None:
             if isinstance(ours, RowTable):
                 ours, others = ours.rows(ids), others.rows(ids)
             if isinstance(ours, ChunkNorms):
-                ours, others = ours[left_columns.in_collection], others[right_columns.in_collection]
+                ours = ours[np.flatnonzero(left_columns.in_collection).astype(np.int32)]
+                others = others[np.flatnonzero(right_columns.in_collection).astype(np.int32)]
             assert np.array_equal(ours, others), field.name
         assert np.array_equal(snapshot.embedded_rows(collection), fresh.embedded_rows(collection))
 

@@ -93,15 +93,28 @@ def compare(
             assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name
 
 
+@pytest.mark.parametrize("gone", [1, 15])
+def test_scores_are_the_same_whether_few_or_many_files_are_gone(tmp_path: Path, gone: int) -> None:
+    chance = Random(11)
+    python = {f"a/{number}.py": text_of([chance.choices(WORDS, k=5) for _ in range(3)]) for number in range(30)}
+    with small_index(tmp_path, {}) as index:
+        index.put({**python, "guide.md": "# Alpha\n\nOf beta and gamma.\n"}, embed=False)
+        index.remove(*chance.sample(sorted(python), gone))
+        with index.snapshot() as snapshot:
+            for collection in (0, 1):
+                compare(snapshot, collection, [*WORDS], [], 3, None)
+
+
 @given(
     st.dictionaries(st.integers(0, 400), st.integers(1, 4), max_size=200),
     st.sets(st.integers(0, 420), max_size=30),
+    st.integers(0, 5),
     st.randoms(use_true_random=False),
 )
 def test_the_postings_of_any_files_are_found_whatever_the_order_of_segments(
-    sizes: dict[int, int], sought: set[int], chance: Random
+    sizes: dict[int, int], sought: set[int], left_out: int, chance: Random
 ) -> None:
-    of_files = list(sizes.items())
+    of_files = [*sizes.items(), *[(-1, 2)] * left_out]
     chance.shuffle(of_files)
     holders = [file for file, size in of_files for _ in range(size)]
     cells = np.arange(len(holders), dtype=np.int32)

@@ -54,6 +54,17 @@ def test_postings_survive_encoding_whatever_their_gaps(runs: list[list[int]]) ->
         assert sizes.tolist() == [len(run) for run in runs]
 
 
+@pytest.mark.parametrize("gaps", [[1], [300], [1, 300, 70_000, 2**33], [2**33, 1]])
+def test_long_postings_are_decoded_like_short_ones(gaps: list[int]) -> None:
+    runs = [5 + gap * np.arange(3000, dtype=np.int64) for gap in gaps]
+    keys, starts = np.concatenate(runs), np.arange(len(runs) + 1) * 3000
+    tfs = (np.arange(len(keys)) % 255 + 1).astype(np.uint8)
+    decoded, counts, sizes = decode_few(list(encode_runs(keys, tfs, starts)))
+    assert np.array_equal(decoded, keys)
+    assert np.array_equal(counts, tfs)
+    assert sizes.tolist() == [3000] * len(runs)
+
+
 def test_close_neighbours_cost_two_bytes_each() -> None:
     (blob,) = encode_runs(np.arange(1000, dtype=np.int64), np.ones(1000, np.uint8), np.array([0, 1000]))
     assert len(blob) == 8 + 2000

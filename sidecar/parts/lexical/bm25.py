@@ -40,8 +40,11 @@ def length_norms(lengths: NDArray[np.generic], average: float, curve: Curve) -> 
 
     The result is float32, with the shape of `lengths`.
     """
-    ratio = lengths.astype(np.float32) / np.float32(max(average, 1e-9))
-    return np.asarray(curve.k1 * (1 - curve.b + curve.b * ratio), np.float32)
+    norms: Floats = np.divide(lengths, np.float32(max(average, 1e-9)), dtype=np.float32)
+    norms *= curve.b
+    norms += 1 - curve.b
+    norms *= curve.k1
+    return norms
 
 
 def saturate(tfs: NDArray[np.generic], norms: Floats, k1: float) -> Floats:

@@ -20,6 +20,8 @@ Tfs = NDArray[np.uint8]
 _HEADER = 8
 _AT_ONCE = 4096
 """Blobs that are encoded or decoded together: enough to be fast, and few enough to take little memory."""
+_LONG = 1024
+"""Blobs of so many postings on average are decoded one by one, which takes a third of the time; short ones together."""
 _WIDTHS = (1, 2, 4, 8)
 _WIDTH_OF = np.array(_WIDTHS)
 _TYPES = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
@@ -100,16 +102,33 @@ def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
     heads = np.frombuffer(b"".join([blob[:_HEADER] for blob in blobs]), "<u8")
     widths, firsts = (heads & np.uint64(255)).astype(np.int64), (heads >> np.uint64(8)).astype(np.int64)
     sizes = (np.fromiter(map(len, blobs), np.int64, len(blobs)) - _HEADER) // (widths + 1)
+    tfs = np.frombuffer(b"".join([blob[-size:] for blob, size in zip(blobs, sizes.tolist(), strict=True)]), np.uint8)
+    decode = _keys_one_by_one if len(tfs) >= _LONG * len(blobs) else _keys_together
+    return decode(blobs, widths, firsts, sizes), tfs, sizes
+
+
+def _keys_one_by_one(blobs: Sequence[bytes], widths: Ids, firsts: Ids, sizes: Ids) -> Ids:
+    """Decodes one blob after the other, in one pass over each."""
+    keys, begin = np.empty(int(sizes.sum()), np.int64), 0
+    for blob, width, first, size in zip(blobs, widths.tolist(), firsts.tolist(), sizes.tolist(), strict=True):
+        here = keys[begin : begin + size]
+        np.frombuffer(blob, _TYPES[width], size, _HEADER).cumsum(dtype=np.int64, out=here)
+        here += first
+        begin += size
+    return keys
+
+
+def _keys_together(blobs: Sequence[bytes], widths: Ids, firsts: Ids, sizes: Ids) -> Ids:
+    """Decodes the blobs of each width at once."""
     sized = list(zip(blobs, sizes.tolist(), strict=True))
-    tfs = np.frombuffer(b"".join([blob[-size:] for blob, size in sized]), np.uint8)
-    deltas, width_of_each = np.empty(len(tfs), np.int64), np.repeat(widths, sizes)
+    deltas, width_of_each = np.empty(int(sizes.sum()), np.int64), np.repeat(widths, sizes)
     for width in np.unique(widths).tolist():
         joined = b"".join([blob[_HEADER:-size] for blob, size in sized if blob[0] == width])
         deltas[width_of_each == width] = np.frombuffer(joined, _TYPES[width])
     keys = deltas.cumsum()
     # The first difference of a blob is 0, see `decode_all`.
     keys += np.repeat(firsts - keys[np.cumsum(sizes) - sizes], sizes)
-    return keys, tfs, sizes
+    return keys
 
 
 def postings_in(length: int, width: int) -> int:

@@ -142,9 +142,9 @@ class ChunkNorms:
         self._lengths = lengths
         self._average = average
 
-    def __getitem__(self, rows: Rows | Flags) -> Floats:
+    def __getitem__(self, rows: Rows) -> Floats:
         """Returns the norms of these chunk rows, shape [n]."""
-        return length_norms(self._lengths[rows], self._average, CHUNK_CURVE)
+        return length_norms(self._lengths.take(rows), self._average, CHUNK_CURVE)
 
     def terms(self, rows: Rows) -> float:
         """Returns how many terms these chunk rows have."""

@@ -18,7 +18,7 @@ from sidecar.engine.search.rank.contributions import FIELD_K1, FIELD_WEIGHTS
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns, starts_of_runs
 from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.rank.term_runs import TermRuns, runs_of
-from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
+from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
@@ -28,8 +28,13 @@ from sidecar.parts.lexical.postings import PostingsByTerm, read_postings
 MOST_KEPT = 64 * 1024 * 1024
 """The maximum number of bytes of postings that are kept."""
 
-_Living: TypeAlias = tuple[Rows, Ids | Rows, Tfs]
-"""Postings whose file is alive and in the collection: its row, and for the others see `TermRuns`."""
+_MOSTLY_LIVING = 0.9
+"""If this share of the postings is alive and in the collection, the others are left out with their runs: there are
+several times fewer runs to look at."""
+
+_Found: TypeAlias = tuple[Rows, Ids | Rows, Tfs]
+"""Postings: the row of the file of each, -1 if it is not alive or not in the collection, and for the others see
+`TermRuns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Seque
 def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
     """Reads each of these terms, of which there is at least one."""
     found = read_postings(snapshot.connection, terms)
-    bodies, names = (_in_chunks(snapshot, columns, each) for each in (found.bodies_by_term, found.names_by_term))
+    bodies, names = (_in_chunks(columns, each) for each in (found.bodies_by_term, found.names_by_term))
     fields = _in_fields(columns, found.fields_by_term)
     return [
         _scored(columns, runs_of(*in_bodies), runs_of(*in_names), in_fields)
@@ -85,28 +90,25 @@ def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str
     ]
 
 
-def _in_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, found: PostingsByTerm) -> list[_Living]:
-    rows = columns.chunks.rows(found.ids)
-    living = rows >= 0
-    return _by_term(living, snapshot.chunk_file.take(rows, mode="clip") if len(rows) else rows, rows, found)
+def _in_chunks(columns: IndexColumns, found: PostingsByTerm) -> list[_Found]:
+    return _by_term(columns.holders.rows(found.ids), columns.chunks.rows(found.ids), found)
 
 
-def _in_fields(columns: IndexColumns, found: PostingsByTerm) -> list[_Living]:
+def _in_fields(columns: IndexColumns, found: PostingsByTerm) -> list[_Found]:
     ids = found.ids // FIELDS
-    files = columns.files.rows(ids)
-    return _by_term(files >= 0, files, found.ids - ids * FIELDS, found)
+    return _by_term(columns.files.rows(ids), found.ids - ids * FIELDS, found)
 
 
-def _by_term(living: Flags, files: Rows, cells: Ids | Rows, found: PostingsByTerm) -> list[_Living]:
-    """Returns the living postings of each term."""
-    tfs, bounds = found.tfs, found.bounds
-    if not living.all():
+def _by_term(files: Rows, cells: Ids | Rows, found: PostingsByTerm) -> list[_Found]:
+    """Returns the postings of each term; only living ones if many are not."""
+    tfs, bounds, living = found.tfs, found.bounds, files >= 0
+    if np.count_nonzero(living) < _MOSTLY_LIVING * len(files):
         files, cells, tfs = files[living], cells[living], tfs[living]
         bounds = np.concatenate([[0], living.cumsum()])[bounds]
     return [(files[part], cells[part], tfs[part]) for part in (slice(*ends) for ends in pairwise(bounds.tolist()))]
 
 
-def _scored(columns: IndexColumns, bodies: TermRuns, names: TermRuns, in_fields: _Living) -> ScoredTerm:
+def _scored(columns: IndexColumns, bodies: TermRuns, names: TermRuns, in_fields: _Found) -> ScoredTerm:
     counts, in_bodies = bodies.counts, bodies.files
     strengths = saturate(counts, columns.file_norms[in_bodies], FILE_CURVE.k1)
     fields = runs_of(*in_fields)
@@ -122,7 +124,7 @@ def _scored(columns: IndexColumns, bodies: TermRuns, names: TermRuns, in_fields:
         files=files,
         combined=combined,
         weight=np.float32(idf(columns.file_count, len(files))),
-        chunk_weight=np.float32(idf(columns.chunk_count, len(bodies.cells))),
+        chunk_weight=np.float32(idf(columns.chunk_count, int(bodies.sizes.sum()))),
     )
 
 
@@ -132,12 +134,14 @@ def _best_chunks(columns: IndexColumns, bodies: TermRuns) -> Floats:
     if len(best):
         # BM25 grows with this ratio, so only the highest of each run is converted.
         ratios = np.divide(bodies.tfs, columns.chunk_norms[bodies.cells], dtype=np.float32)
+        # What is left out belongs to the run before it here.
+        ratios *= bodies.cells >= 0
         in_order = bodies.starts.argsort(kind="stable")
         best[in_order] = np.maximum.reduceat(ratios, bodies.starts[in_order])
     return np.asarray(best * np.float32(CHUNK_CURVE.k1 + 1) / (best + 1), np.float32)
 
 
-def _score_fields(columns: IndexColumns, found: _Living, fields: TermRuns) -> tuple[Floats, Floats]:
+def _score_fields(columns: IndexColumns, found: _Found, fields: TermRuns) -> tuple[Floats, Floats]:
     """Returns BM25 of each posting, and the weighted sum of each run."""
     holders, cells, counts = found
     tfs, cells = counts.astype(np.float32), cells.astype(np.int64)

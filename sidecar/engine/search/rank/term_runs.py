@@ -29,7 +29,7 @@ class TermRuns:
 
     `cells` and `tfs` are parallel: what each posting counts in, which is the row of a chunk or the number of a field,
     and how often it occurs there. Run i has `sizes[i]` postings, the first of which is `starts[i]`, all in the file
-    with row `files[i]`. `files` ascends.
+    with row `files[i]`. `files` ascends. Postings in no run are of other files.
     """
 
     files: Rows
@@ -81,11 +81,14 @@ _NONE = np.zeros(0, np.int64)
 
 
 def runs_of(files: Rows, cells: NDArray[np.integer], tfs: Tfs) -> TermRuns:
-    """Groups postings into runs. The arrays are parallel: the row of the file of each posting, and for `cells` and
-    `tfs` see `TermRuns`. The postings in one file must be side by side."""
+    """Groups postings into runs. The arrays are parallel: the row of the file of each posting, -1 for one that is left
+    out, and for `cells` and `tfs` see `TermRuns`. The postings in one file must be side by side."""
     starts = starts_of_runs(files).astype(np.int32)
     sizes = np.diff(starts, append=np.int32(len(files)))
     of_runs = files[starts]
+    here = of_runs >= 0
+    if not here.all():
+        of_runs, starts, sizes = of_runs[here], starts[here], sizes[here]
     if not (of_runs[1:] > of_runs[:-1]).all():
         order = of_runs.argsort(kind="stable")  # fast, because segments follow each other as a few ascending sequences
         of_runs, starts, sizes = of_runs[order], starts[order], sizes[order]
