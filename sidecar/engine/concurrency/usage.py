@@ -14,7 +14,7 @@ from sidecar.locks import Rank, make_lock
 
 _MOST_POOLS = -8
 """M_ARENA_MAX of glibc's malloc.h."""
-GIVE_BACK_S = 5.0
+GIVE_BACK_S = 3.0
 """How often, in seconds, memory is given back while many files are indexed. The allocator would keep a fifth of the
 process free; giving it back takes ten milliseconds."""
 
