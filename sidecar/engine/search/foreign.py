@@ -53,8 +53,8 @@ _MOST_SAID = 8
 
 @dataclass(frozen=True)
 class _Dictionary:
-    """English words by the key of a foreign one. `distinctive` has the foreign words, folded, that are not
-    English words too; `longest` is the length of the longest key."""
+    """English words by a foreign one, folded. `distinctive` has the folded foreign words that are not English words
+    too; `longest` is the length of the longest foreign word."""
 
     english: Mapping[str, str]
     distinctive: frozenset[str]
@@ -182,14 +182,24 @@ def _german_key(folded: str) -> str:
 def _known(german: str) -> str:
     """Returns the English words for a German word without diacritics, in its listed form or another one; empty if it is
     unknown."""
+    forms = _german_forms()
+    return forms.get(german) or forms.get(_german_key(german), "")
+
+
+@lru_cache(maxsize=1)
+def _german_forms() -> Mapping[str, str]:
+    """Returns English words by German ones and by the keys of these. English questions do not need them, and making the
+    keys takes longer than reading the dictionary."""
     english = _dictionary("german").english
-    return english.get(german) or english.get(_german_key(german), "")
+    keys: dict[str, str] = {}
+    for word, meaning in english.items():
+        keys.setdefault(_german_key(word), meaning)
+    return {**keys, **english}
 
 
 @lru_cache(maxsize=2)
 def _dictionary(language: str) -> _Dictionary:
     english: dict[str, str] = {}
-    keys: dict[str, str] = {}
     distinctive = set()
     for line in _FOLDER.joinpath(f"{language}.txt").read_text("utf-8").splitlines():
         foreign, _, meaning = line.partition(": ")
@@ -198,8 +208,6 @@ def _dictionary(language: str) -> _Dictionary:
         for word in foreign.split(", "):
             folded = fold_accents(word.rstrip("?")).casefold()
             english[folded] = meaning
-            if language == "german":
-                keys.setdefault(_german_key(folded), meaning)
             if not word.endswith("?") and folded not in meaning.split():
                 distinctive.add(folded)
-    return _Dictionary(keys | english, frozenset(distinctive), max(map(len, english)))
+    return _Dictionary(english, frozenset(distinctive), max(map(len, english)))
