@@ -21,7 +21,8 @@ _HEADER = 8
 _AT_ONCE = 4096
 """Blobs that are encoded or decoded together: enough to be fast, and few enough to take little memory."""
 _LONG = 1024
-"""Blobs of so many postings on average are decoded one by one, which takes a third of the time; short ones together."""
+"""Blobs of so many postings on average are decoded one by one, which takes two thirds of the time; short ones are
+decoded together."""
 _WIDTHS = (1, 2, 4, 8)
 _WIDTH_OF = np.array(_WIDTHS)
 _TYPES = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
