@@ -28,6 +28,7 @@ from sidecar.parts.embed.catalog import resolve_model
 from sidecar.parts.embed.onnx import OnnxEmbedder
 from sidecar.parts.languages import language_of
 from sidecar.parts.lexical import LexicalIndex
+from sidecar.parts.lexical.stepped_merge import SteppedMerge
 from sidecar.parts.manifest import Manifest, NewFile
 
 PATH_WEIGHT = 0.7
@@ -91,6 +92,13 @@ class SmallIndex:
     def merge(self) -> None:
         with self.manifest.transaction() as connection:
             self.lexical.merge_segments(connection, force=True)
+
+    def merge_at_rest(self) -> None:
+        """Merges as in a large index at rest, with bounds for every term."""
+        merge = SteppedMerge(large=0, long=1)
+        with self.manifest.transaction(unseen=True) as connection:
+            while merge.step(connection, at_rest=True):
+                pass
 
     def search(self, query: str, **wishes: Any) -> SearchAnswer:
         with self.source() as source:

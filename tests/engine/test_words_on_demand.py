@@ -21,7 +21,7 @@ from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
 from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.rank.scores_on_demand import ScoresOnDemand, best_files, score_on_demand
 from sidecar.engine.search.rank.term_postings import ScoredTerm, scored_terms
-from sidecar.engine.search.rank.term_runs import runs_of
+from sidecar.engine.search.rank.term_runs import FilesOfTerms, Runs, joined
 from sidecar.engine.search.searcher import Searcher
 from tests.engine.search_index import SmallIndex, small_index
 from tests.examples import examples
@@ -66,6 +66,46 @@ def test_every_score_is_the_same_to_the_bit(
                 compare(snapshot, collection, terms, title, limit, seed if filtered else None)
 
 
+@given(commits, commits, st.sets(names, max_size=4), queries, queries, st.integers(1, 3), st.integers(0, 2**32))
+@settings(max_examples=examples(60), deadline=None)
+def test_every_score_is_the_same_to_the_bit_with_bounds_made_for_an_earlier_state(
+    written: list[dict[str, str]],
+    later: list[dict[str, str]],
+    removed: set[str],
+    terms: list[str],
+    title: list[str],
+    limit: int,
+    seed: int,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, small_index(Path(folder), {}) as index:
+        for files in written:
+            index.put(files, embed=False)
+        index.merge_at_rest()
+        for files in later:
+            index.put(files, embed=False)
+        index.remove(*(removed & set().union(*written, *later)))
+        with index.snapshot() as snapshot:
+            for collection in (0, 1):
+                compare(snapshot, collection, terms, title, limit, seed if seed % 2 else None)
+
+
+@pytest.mark.parametrize("factor", [1, 40])
+def test_bounds_hold_when_files_become_longer_or_shorter(tmp_path: Path, factor: int) -> None:
+    chance = Random(5)
+
+    def some(number: int, words: int) -> dict[str, str]:
+        return {
+            f"a/{n}.py": text_of([chance.choices(WORDS, k=words) for _ in range(3)]) for n in range(number, number + 20)
+        }
+
+    with small_index(tmp_path, {}) as index:
+        index.put(some(0, 40 // factor), embed=False)
+        index.merge_at_rest()
+        index.put(some(20, factor), embed=False)
+        with index.snapshot() as snapshot:
+            compare(snapshot, 0, [*WORDS], [], 3, None)
+
+
 def compare(
     snapshot: Snapshot, collection: int, terms: list[str], title: list[str], limit: int, seed: int | None
 ) -> None:
@@ -77,12 +117,19 @@ def compare(
         files[snapshot.chunk_file[chunks]] = True
         every.keep(chunks, files)
         few.keep(chunks, files)
-    assert np.array_equal(every.files, few.files)
+    rows = np.arange(len(snapshot.file_ids), dtype=np.int32)
+    assert np.array_equal(every.whole(rows), few.whole(rows))
+    assert np.array_equal(every.whole(rows[::-1].repeat(2)), few.whole(rows[::-1].repeat(2)))
+    assert every.best_whole == few.best_whole
     assert every.rarity == pytest.approx(few.rarity)
     if isinstance(few, ScoresOnDemand) and isinstance(every, LexicalScores):
         assert (few.bounds() >= columns.best_per_file(every.chunks, len(every.files))).all()
-    best = [np.sort(scores.best_by_chunk(limit, snapshot.paths)).tolist() for scores in (every, few)]
-    assert best[0] == best[1]
+        assert (few.whole_bounds() >= every.files).all()
+    for best in (
+        [np.sort(scores.best_by_chunk(limit, snapshot.paths)).tolist() for scores in (every, few)],
+        [np.sort(scores.best_by_whole(limit, snapshot.paths)).tolist() for scores in (every, few)],
+    ):
+        assert best[0] == best[1]
     asked = np.flatnonzero(columns.group_of >= 0).astype(np.int32)
     groups = ChunkGroups(columns, asked[::2])
     for one, other in (
@@ -105,31 +152,28 @@ def test_scores_are_the_same_whether_few_or_many_files_are_gone(tmp_path: Path, 
                 compare(snapshot, collection, [*WORDS], [], 3, None)
 
 
-@given(
-    st.dictionaries(st.integers(0, 400), st.integers(1, 4), max_size=200),
-    st.sets(st.integers(0, 420), max_size=30),
-    st.integers(0, 5),
-    st.randoms(use_true_random=False),
-)
-def test_the_postings_of_any_files_are_found_whatever_the_order_of_segments(
-    sizes: dict[int, int], sought: set[int], left_out: int, chance: Random
-) -> None:
-    of_files = [*sizes.items(), *[(-1, 2)] * left_out]
-    chance.shuffle(of_files)
-    holders = [file for file, size in of_files for _ in range(size)]
-    cells = np.arange(len(holders), dtype=np.int32)
-    runs = runs_of(np.array(holders, np.int32), cells, (cells % 5 + 1).astype(np.uint8))
-    assert runs.files.tolist() == sorted(sizes)
-    assert runs.counts.tolist() == [
-        sum(place % 5 + 1 for place, holder in enumerate(holders) if holder == file) for file in sorted(sizes)
+sizes_of_files = st.dictionaries(st.integers(0, 400), st.integers(0, 4), max_size=200)
+
+
+@given(st.lists(sizes_of_files, max_size=4), st.sets(st.integers(0, 400), max_size=30))
+def test_the_postings_of_any_files_are_found(of_terms: list[dict[int, int]], sought: set[int]) -> None:
+    parts, expected, key = [], [], 0
+    for term, sizes in enumerate(of_terms):
+        counts = np.array([sizes[file] for file in sorted(sizes)], np.int32)
+        keys = np.arange(key, key + int(counts.sum()))
+        parts.append(Runs(counts.cumsum(dtype=np.int32) - counts, counts, keys, np.ones(len(keys), np.uint8)))
+        for file in sorted(sizes):
+            expected += [(term, file, key + number) for number in range(sizes[file]) if file in sought]
+            key += sizes[file]
+    wanted = np.array(sorted(sought), np.int32)
+    files = [np.array(sorted(sizes), np.int32) for sizes in of_terms]
+    found = FilesOfTerms(files, 401).find(wanted)
+    assert list(zip(found.terms.tolist(), wanted[found.places].tolist(), strict=True)) == [
+        (term, file) for term, sizes in enumerate(of_terms) for file in sorted(sizes) if file in sought
     ]
-    files = np.array(sorted(sought), np.int32)
-    found, places = runs.find(files)
-    assert runs.files[found].tolist() == files[places].tolist() == sorted(sought & set(sizes))
-    at, places = runs.postings_in(files)
-    assert sorted(zip(runs.cells[at].tolist(), files[places].tolist(), strict=True)) == [
-        (place, holder) for place, holder in enumerate(holders) if holder in sought
-    ]
+    postings = joined(parts).of(found)
+    rows = found.terms[postings.of].tolist(), wanted[found.places][postings.of].tolist(), postings.keys.tolist()
+    assert list(zip(*rows, strict=True)) == expected
 
 
 @given(
@@ -197,7 +241,7 @@ def selects(snapshot: Snapshot, terms: list[str]) -> list[str]:
     snapshot.connection.set_trace_callback(sent.append)
     score_on_demand(snapshot, columns_of(snapshot, 0), terms, ())
     snapshot.connection.set_trace_callback(None)
-    return [statement for statement in sent if "lexical_postings" in statement]
+    return [statement for statement in sent if "FROM lexical_postings" in statement]
 
 
 def test_words_that_were_asked_for_are_read_once_in_each_revision(tmp_path: Path) -> None:
@@ -220,7 +264,7 @@ def test_a_small_index_reads_each_word_once_in_each_revision(tmp_path: Path) -> 
         snapshot.connection.set_trace_callback(sent.append)
         match_query(snapshot, columns_of(snapshot, 0), terms, title)
         snapshot.connection.set_trace_callback(None)
-        return [statement for statement in sent if "lexical_postings" in statement]
+        return [statement for statement in sent if "FROM lexical_postings" in statement]
 
     with small_index(tmp_path, {"a.py": text_of([("alpha", "beta", "gamma")])}) as index:
         with index.snapshot() as snapshot:

@@ -17,7 +17,7 @@ Snapshot = dict[str, list[list[tuple[int, int]]]]
 
 def prepare(connection: sqlite3.Connection) -> None:
     """The ids of the manifest's tables are what decides who is alive."""
-    connection.execute("CREATE TABLE files(id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE files(id INTEGER PRIMARY KEY, collection INTEGER NOT NULL DEFAULT 0)")
     connection.execute("CREATE TABLE chunks(id INTEGER PRIMARY KEY, file_id INTEGER)")
     LexicalIndex().create_tables(connection)
 
@@ -29,7 +29,7 @@ def write(connection: sqlite3.Connection, *texts: str, path: str = "src/thing.py
     ids = list(range(max(last, seen) + 1, max(last, seen) + 1 + len(texts)))
     entries = []
     for i, text in zip(ids, texts, strict=True):
-        connection.execute("INSERT INTO files VALUES(?)", (i,))
+        connection.execute("INSERT INTO files(id) VALUES(?)", (i,))
         connection.execute("INSERT INTO chunks VALUES(?, ?)", (i, i))
         parsed = ParsedFile(
             "python", "lines", (Chunk(1, 1, text, "code"),), (Definition(f"name{i}", "function", 1, 1),)

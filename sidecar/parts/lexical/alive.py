@@ -18,18 +18,24 @@ _DENSE = 8
 def still_in(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
     """Returns those of these ids, which must ascend, that the table has. Of a table with many more rows between the
     first and the last of them, only these rows are read."""
-    found: list[tuple[int]] = []
+    return still_with(connection, table, "id", ids)[0]
+
+
+def still_with(connection: sqlite3.Connection, table: str, column: str, ids: Ids) -> tuple[Ids, Ids]:
+    """Returns the same as `still_in`, and for each id what it has in this column, which must be a number."""
+    found: list[tuple[int, int]] = []
     for start in range(0, len(ids), _ASKED):
         some = ids[start : start + _ASKED].tolist()
         if some[-1] - some[0] < _DENSE * len(some):
             found += connection.execute(
-                f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (some[0], some[-1])
+                f"SELECT id, {column} FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (some[0], some[-1])
             )
         else:
             marks = ",".join("?" * len(some))
-            found += connection.execute(f"SELECT id FROM {table} WHERE id IN ({marks}) ORDER BY id", some)
-    there = np.fromiter((row[0] for row in found), np.int64, len(found))
-    return ids[contains(there, ids)]
+            found += connection.execute(f"SELECT id, {column} FROM {table} WHERE id IN ({marks}) ORDER BY id", some)
+    rows = np.array(found, np.int64).reshape(-1, 2)
+    wanted = contains(ids, rows[:, 0])
+    return rows[wanted, 0], rows[wanted, 1]
 
 
 def mostly_dead(connection: sqlite3.Connection, alive: int | None) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, count
@@ -26,8 +26,10 @@ from numpy.typing import NDArray
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.alive import contains, mostly_dead, still_in
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
+from sidecar.parts.lexical.bounds import VERSION, BoundsMaker, BoundsReader, FileBounds
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 from sidecar.parts.lexical.merge_choice import MERGE_BUDGET, due_at_end, due_segments
+from sidecar.parts.lexical.values import Flat, Lengths
 from sidecar.parts.one_step import insert_in_few_steps
 
 SCHEMA = """
@@ -37,7 +39,8 @@ CREATE TABLE lexical_segments(
     chunk_ids BLOB NOT NULL,
     chunk_lengths BLOB NOT NULL,
     file_ids BLOB NOT NULL,
-    field_lengths BLOB NOT NULL
+    field_lengths BLOB NOT NULL,
+    bounded INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE lexical_postings(
     segment INTEGER NOT NULL,
@@ -45,6 +48,7 @@ CREATE TABLE lexical_postings(
     bodies BLOB,
     names BLOB,
     fields BLOB,
+    bounds BLOB,
     PRIMARY KEY(segment, term)
 ) WITHOUT ROWID;
 """
@@ -52,6 +56,7 @@ CREATE TABLE lexical_postings(
 MOST_TERMS = 96
 _ASKED = 500
 COLUMNS = 3
+NO_BOUNDS: Mapping[str, bytes] = {}
 
 _LENGTHS = "chunk_ids, chunk_lengths, file_ids, field_lengths"
 _PAUSE_EVERY = 2048
@@ -165,18 +170,6 @@ class FoundPostings:
         return np.array([place for place, _ in rows], np.int64), *decode_few([blob for _, blob in rows])
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """Lengths in terms, in ascending order of ids, some of which may be dead. `bodies` has shape [chunks], `fields`
-    shape [files, FIELDS].
-    """
-
-    chunk_ids: Ids
-    bodies: NDArray[np.uint32]
-    file_ids: Ids
-    fields: NDArray[np.uint32]
-
-
 def create_tables(connection: sqlite3.Connection) -> None:
     """Makes the tables of this module."""
     for statement in SCHEMA.split(";\n"):
@@ -210,7 +203,7 @@ def write_segment(
     flats = [_join(parts) for parts in columns]
     segment = next_segment(connection)
     insert_segment(connection, segment, sum(len(flat.keys) for flat in flats), lengths)
-    bodies, names, fields = (_by_term(flat, len(terms)) for flat in flats)
+    bodies, names, fields = (_encoded(_in_order(flat), len(terms)) for flat in flats)
     sorted_terms = ((term, terms[term]) for term in sorted(terms))
     rows = ((term, bodies[number], names[number], fields[number]) for term, number in sorted_terms)
     insert_rows(connection, segment, _pausing(_not_empty(rows), pause))
@@ -240,6 +233,34 @@ def found_in(rows: Iterable[tuple[Any, ...]], terms: Sequence[str]) -> FoundPost
     places = {term: place for place, term in enumerate(terms)}
     found = ((places[term], blobs) for term, *blobs in rows if term in places)
     return FoundPostings(sorted(found, key=itemgetter(0)), len(places))
+
+
+@dataclass(frozen=True, slots=True)
+class WithBounds:
+    """The postings of some terms in bodies, names and fields (`columns`), and by term the bounds that are stored; None
+    if there are none. Postings that have bounds come first, in the order of these."""
+
+    columns: tuple[PostingsByTerm, PostingsByTerm, PostingsByTerm]
+    bounds: list[FileBounds | None]
+
+
+def read_with_bounds(connection: sqlite3.Connection, terms: Sequence[str], reader: BoundsReader) -> WithBounds:
+    """Returns the postings of these terms, which must all be different, and their bounds. Only the first `MOST_TERMS`
+    terms are looked up."""
+    asked = terms[:MOST_TERMS]
+    places = {term: place for place, term in enumerate(asked)}
+    columns = f"bodies, names, fields, {'bounds' if has_bounds(connection) else 'NULL'}"
+    blobs_of: list[list[bytes]] = [[] for _ in asked]
+    rows: list[tuple[int, bool, list[bytes | None]]] = []
+    for term, *blobs, blob in rows_of(connection, asked, columns):
+        bounded = blob is not None and reader.can_read(blob)
+        rows.append((places[term], not bounded, blobs))
+        if bounded:
+            blobs_of[places[term]].append(blob)
+    rows.sort(key=itemgetter(0, 1))
+    found = FoundPostings([(place, blobs) for place, _, blobs in rows], len(asked))
+    bounds = [reader.read(some) if some else None for some in blobs_of]
+    return WithBounds((found.bodies_by_term, found.names_by_term, found.fields_by_term), bounds)
 
 
 def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Postings:
@@ -300,9 +321,9 @@ def merge_segments(
         pause()
         after = rows[-1][0]
         connection.execute(f"DELETE FROM lexical_postings WHERE segment IN ({marks}) AND term <= ?", (after,))
-        merged, alive_postings = merge_rows(rows, lengths.chunk_ids, lengths.file_ids)
-        insert_rows(connection, segment, _pausing(merged, pause))
-        postings += alive_postings
+        merged = merge_rows(rows, lengths.chunk_ids, lengths.file_ids)
+        insert_rows(connection, segment, _pausing(merged.rows, pause))
+        postings += merged.postings
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
     if len(lengths.file_ids):
         insert_segment(connection, segment, postings, lengths)
@@ -339,15 +360,6 @@ def _pausing(rows: Iterable[Row], pause: Callable[[], object]) -> Iterator[Row]:
 # ---------------------------------------------------------------- in memory
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """Postings of many terms: parallel arrays of term number, key and count."""
-
-    terms: Ids
-    keys: Ids
-    tfs: Tfs
-
-
 def _flatten(counts: Counts, numbers: Ids, keys: Ids) -> Flat:
     """Returns the postings of bags of terms. `numbers` has the new number of each term, `keys` the key of each bag."""
     return Flat(numbers[counts.terms], np.repeat(keys, counts.starts[1:] - counts.starts[:-1]), counts.tfs)
@@ -374,20 +386,34 @@ def _alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
     return _where(flat, contains(files, flat.keys // FIELDS) if in_files else contains(chunks, flat.keys))
 
 
-def merge_rows(rows: Sequence[Row], chunks: Ids, files: Ids) -> tuple[Iterator[Row], int]:
-    """Returns one row for each term of these rows that has postings of living chunks and files, in order of terms, and
-    the number of these postings. `chunks` and `files` are the ids of those that are alive, ascending."""
+@dataclass(frozen=True, slots=True)
+class MergedRows:
+    """The merged postings of some terms: a row for each term that has any, in order of terms; the number of these
+    postings; and by term the bounds of those that have many, if they were asked for."""
+
+    rows: Iterator[Row]
+    postings: int
+    bounds: dict[str, bytes]
+
+
+def merge_rows(rows: Sequence[Row], chunks: Ids, files: Ids, maker: BoundsMaker | None = None) -> MergedRows:
+    """Merges the postings of living chunks and files in these rows. `chunks` and `files` are the ids of those that are
+    alive, ascending."""
     # In order of appearance, so that the terms consist of few ascending sequences, which are sorted fast.
     terms = sorted(dict.fromkeys(row[0] for row in rows))
     numbers = dict(zip(terms, range(len(terms)), strict=True))
     of_rows = [numbers[row[0]] for row in rows]
-    columns: list[list[bytes | None]] = []
+    encoded: list[list[bytes | None]] = []
+    kept: list[Flat] = []
     postings = 0
     for column, blobs in enumerate(([row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows])):
-        flat = _alive_in(column, _unpack(of_rows, blobs), chunks, files)
+        flat = _in_order(_alive_in(column, _unpack(of_rows, blobs), chunks, files))
         postings += len(flat.keys)
-        columns.append(_by_term(flat, len(terms)))
-    return _not_empty(zip(terms, *columns, strict=True)), postings
+        encoded.append(_encoded(flat, len(terms)))
+        if maker is not None:
+            kept.append(flat)
+    bounds = {} if maker is None else {terms[n]: blob for n, blob in maker.make(len(terms), *kept)}
+    return MergedRows(_not_empty(zip(terms, *encoded, strict=True)), postings, bounds)
 
 
 def _unpack(numbers: Sequence[int], blobs: Sequence[bytes | None]) -> Flat:
@@ -404,16 +430,23 @@ def _is_there(blob: bytes | None) -> bool:
     return blob is not None
 
 
-def _by_term(flat: Flat, terms: int) -> list[bytes | None]:
-    """Returns the encoded postings of each of so many terms; None for a term without any."""
+def _in_order(flat: Flat) -> Flat:
+    """Returns the postings in order of terms and keys."""
+    if not len(flat.terms):
+        return flat
+    order = _order(flat)
+    return Flat(flat.terms[order], flat.keys[order], flat.tfs[order])
+
+
+def _encoded(flat: Flat, terms: int) -> list[bytes | None]:
+    """Returns the encoded postings of each of so many terms; None for a term without any. The postings must be in
+    order."""
     found: list[bytes | None] = [None] * terms
     if not len(flat.terms):
         return found
-    order = _order(flat)
-    numbers = flat.terms[order]
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    blobs = encode_runs(flat.keys[order], flat.tfs[order], np.append(starts, len(numbers)))
-    for number, blob in zip(numbers[starts].tolist(), blobs, strict=True):
+    starts = np.flatnonzero(np.diff(flat.terms, prepend=-1))
+    blobs = encode_runs(flat.keys, flat.tfs, np.append(starts, len(flat.terms)))
+    for number, blob in zip(flat.terms[starts].tolist(), blobs, strict=True):
         found[number] = blob
     return found
 
@@ -433,9 +466,41 @@ def _not_empty(rows: Iterable[Row]) -> Iterator[Row]:
 # ---------------------------------------------------------------- on disk
 
 
-def insert_rows(connection: sqlite3.Connection, segment: int, rows: Iterable[Row]) -> None:
-    """Writes postings of a segment."""
-    insert_in_few_steps(connection, "INSERT INTO lexical_postings", ((segment, *row) for row in rows), COLUMNS + 2)
+def insert_rows(
+    connection: sqlite3.Connection, segment: int, rows: Iterable[Row], bounds: Mapping[str, bytes] = NO_BOUNDS
+) -> None:
+    """Writes postings of a segment, with the bounds that some of the terms have."""
+    into = "INSERT INTO lexical_postings(segment, term, bodies, names, fields"
+    if bounds:
+        found = ((segment, *row, bounds.get(row[0])) for row in rows)
+        insert_in_few_steps(connection, f"{into}, bounds)", found, COLUMNS + 3)
+    else:
+        insert_in_few_steps(connection, f"{into})", ((segment, *row) for row in rows), COLUMNS + 2)
+
+
+def has_bounds(connection: sqlite3.Connection) -> bool:
+    """Whether the tables have columns for bounds: a manifest of an earlier version gets them when bounds are written
+    for the first time."""
+    found = connection.execute("SELECT 1 FROM pragma_table_info('lexical_postings') WHERE name = 'bounds'")
+    return found.fetchone() is not None
+
+
+def make_room_for_bounds(connection: sqlite3.Connection) -> None:
+    """Adds the columns for bounds, unless there are any."""
+    if not has_bounds(connection):
+        connection.execute("ALTER TABLE lexical_postings ADD COLUMN bounds BLOB")
+        connection.execute("ALTER TABLE lexical_segments ADD COLUMN bounded INTEGER NOT NULL DEFAULT 0")
+
+
+def segments_without_bounds(connection: sqlite3.Connection, least: int) -> list[int]:
+    """Returns the segments with at least so many postings that were written without bounds of this version, the
+    smallest first."""
+    bounded = "bounded" if has_bounds(connection) else "0"
+    found = connection.execute(
+        f"SELECT segment FROM lexical_segments WHERE postings >= ? AND {bounded} <> ? ORDER BY postings",
+        (least, VERSION),
+    )
+    return [segment for (segment,) in found]
 
 
 def next_segment(connection: sqlite3.Connection) -> int:
@@ -453,10 +518,13 @@ def newest_segment(connection: sqlite3.Connection) -> int:
     return int(highest)
 
 
-def insert_segment(connection: sqlite3.Connection, segment: int, postings: int, lengths: Lengths) -> None:
-    """Lists a segment, so that readers see its postings from now on. `postings` is their number."""
+def insert_segment(
+    connection: sqlite3.Connection, segment: int, postings: int, lengths: Lengths, *, bounded: bool = False
+) -> None:
+    """Lists a segment, so that readers see its postings from now on. `postings` is their number; `bounded` says whether
+    it has bounds."""
     connection.execute(
-        "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO lexical_segments(segment, postings, {_LENGTHS}) VALUES(?, ?, ?, ?, ?, ?)",
         (
             segment,
             postings,
@@ -466,6 +534,8 @@ def insert_segment(connection: sqlite3.Connection, segment: int, postings: int, 
             lengths.fields.astype("<u4").tobytes(),
         ),
     )
+    if bounded:
+        connection.execute("UPDATE lexical_segments SET bounded = ? WHERE segment = ?", (VERSION, segment))
 
 
 def _lengths(rows: sqlite3.Cursor) -> Lengths:
@@ -512,7 +582,6 @@ __all__ = [
     "SCHEMA",
     "Entry",
     "FoundPostings",
-    "Lengths",
     "Postings",
     "PostingsByTerm",
     "create_tables",

@@ -7,6 +7,9 @@ rows of segments that are not listed; the next merge at rest deletes them first.
 
 A merge reads its sources, and asks for each of their files and chunks whether it is still alive. Nothing else of the
 index is read.
+
+In a large index, merges at rest also write bounds (`bounds.py`). Large segments that were not written at rest, or by an
+earlier version, are rewritten alone for them.
 """
 
 from __future__ import annotations
@@ -14,22 +17,26 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from sidecar.model.terms import Ids
-from sidecar.parts.lexical.alive import mostly_dead, still_in
+from sidecar.parts.lexical.alive import mostly_dead, still_with
+from sidecar.parts.lexical.bounds import LONG, BoundsMaker
 from sidecar.parts.lexical.merge_choice import due_segments
 from sidecar.parts.lexical.postings import (
-    Lengths,
     insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
+    make_room_for_bounds,
     merge_rows,
     next_rows,
     next_segment,
+    segments_without_bounds,
 )
+from sidecar.parts.lexical.values import Lengths
 
 ROWS = 4_000
 """The number of rows of postings (one term in one segment) that one step reads or deletes at rest."""
@@ -42,6 +49,10 @@ _SHARE = 4
 """At rest, a merge of more than two segments rewrites at most this part of the index. So an index is merged in several
 merges, each of which stays if the next is interrupted, and its largest segments are not rewritten for every small
 one."""
+LARGE = 12_000_000
+"""The number of postings from which an index has bounds: about 100,000 chunks. Below, all files are scored."""
+_WORTH = 12
+"""A segment is rewritten for bounds if it has at least this part of the index."""
 _RESERVED = ""
 """A term that no text has. Its row keeps the number of a segment that is being written."""
 
@@ -53,18 +64,23 @@ def _none() -> Ids:
 @dataclass(eq=False)
 class _Job:
     """One merge. `chunks` and `files` are those ids of the sources that are alive, as far as they have been looked up
-    (`looked_up`: how many of both); `after` is the last term that has been written, and `postings` their number so
-    far. `at_rest`: whether it is not due otherwise."""
+    (`looked_up`: how many of both), and `holders` and `collections` the files and the collections that they are in;
+    `after` is the last term that has been written, and `postings` their number so far. `at_rest`: whether it is not due
+    otherwise. `bounded`: whether bounds are written."""
 
     sources: Sequence[int]
     target: int
     lengths: Lengths
     at_rest: bool
+    bounded: bool
     chunks: Ids = field(default_factory=_none, init=False)
+    holders: Ids = field(default_factory=_none, init=False)
     files: Ids = field(default_factory=_none, init=False)
+    collections: Ids = field(default_factory=_none, init=False)
     looked_up: int = field(default=0, init=False)
     after: str = field(default="", init=False)
     postings: int = field(default=0, init=False)
+    maker: BoundsMaker | None = field(default=None, init=False)
 
     @property
     def all_looked_up(self) -> bool:
@@ -76,11 +92,27 @@ class _Job:
         first = self.looked_up - len(self.lengths.chunk_ids)
         if first < 0:
             some = self.lengths.chunk_ids[self.looked_up : self.looked_up + most]
-            self.chunks = np.append(self.chunks, still_in(connection, "chunks", some))
+            chunks, holders = still_with(connection, "chunks", "file_id", some)
+            self.chunks, self.holders = np.append(self.chunks, chunks), np.append(self.holders, holders)
         else:
             some = self.lengths.file_ids[first : first + most]
-            self.files = np.append(self.files, still_in(connection, "files", some))
+            files, collections = still_with(connection, "files", "collection", some)
+            self.files, self.collections = np.append(self.files, files), np.append(self.collections, collections)
         self.looked_up += len(some)
+
+    @cached_property
+    def alive(self) -> Lengths:
+        """The lengths of the chunks and files that are alive."""
+        return lengths_of(self.lengths, self.chunks, self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """The segments to merge next, whether that waits for the rest, and whether bounds are written."""
+
+    sources: Sequence[int]
+    only_at_rest: bool
+    bounded: bool
 
 
 class SteppedMerge:
@@ -92,8 +124,11 @@ class SteppedMerge:
     in the table `chunks`, if the caller knows it; otherwise they are counted.
     """
 
-    def __init__(self, rows: int = ROWS) -> None:
+    def __init__(self, rows: int = ROWS, large: int = LARGE, long: int = LONG) -> None:
+        """See `ROWS`, `LARGE` and `LONG`."""
         self._rows = rows
+        self._large = large
+        self._long = long
         self._jobs: list[_Job] = []
         """At most one for the rest, and before it one for the time between changes."""
         self._left: set[int] = set()
@@ -103,7 +138,7 @@ class SteppedMerge:
         """Whether `step` would do anything. Only reads."""
         if self._job(at_rest) is not None or self._unlisted(connection, at_rest):
             return True
-        return bool(_due(connection, at_rest, alive)[0])
+        return bool(self._due(connection, at_rest, alive).sources)
 
     def step(self, connection: sqlite3.Connection, *, at_rest: bool, alive: int | None = None) -> bool:
         """Does a part of the remaining work. Returns False if there was none."""
@@ -114,7 +149,7 @@ class SteppedMerge:
             return True
         job = self._job(at_rest)
         if job is None:
-            job = _begin(connection, at_rest, alive)
+            job = self._begin(connection, at_rest, alive)
             if job is None:
                 return False
             self._jobs.insert(0, job)
@@ -147,15 +182,43 @@ class SteppedMerge:
         self._left.intersection_update(stored)
         return [segment for segment in stored if segment not in kept and (at_rest or segment in self._left)]
 
+    def _begin(self, connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> _Job | None:
+        """Starts the next merge and reserves its number; None if no merge is due."""
+        due = self._due(connection, at_rest, alive)
+        if not due.sources:
+            return None
+        lengths = lengths_in(connection, due.sources)
+        job = _Job(due.sources, next_segment(connection), lengths, due.only_at_rest, due.bounded)
+        insert_rows(connection, job.target, [(_RESERVED, None, None, None)])
+        if job.bounded:
+            make_room_for_bounds(connection)
+        return job
+
+    def _due(self, connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> _Due:
+        """Returns the segments to merge next; none if none are due."""
+        sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
+        whole = sum(postings for _, postings in sizes)
+        large = at_rest and whole >= self._large
+        if mostly_dead(connection, alive):
+            return _Due([segment for segment, _ in sizes], only_at_rest=False, bounded=large)
+        if not at_rest:
+            return _Due(due_segments(sizes), only_at_rest=False, bounded=False)
+        chosen = _due_at_rest(sizes)
+        if large and not chosen:
+            chosen = segments_without_bounds(connection, whole // _WORTH)[:1]
+        return _Due(chosen, only_at_rest=True, bounded=large)
+
     def _write(self, connection: sqlite3.Connection, job: _Job, most: int) -> bool:
         """Writes the next terms of the merged segment. Returns False once it has replaced its sources."""
         rows = next_rows(connection, job.sources, job.after, most)
         if not rows:
             _finish(connection, job)
             return False
-        merged, postings = merge_rows(rows, job.chunks, job.files)
-        insert_rows(connection, job.target, merged)
-        job.postings += postings
+        if job.maker is None and job.bounded:
+            job.maker = BoundsMaker(job.alive, job.holders, job.collections, self._long)
+        merged = merge_rows(rows, job.chunks, job.files, job.maker)
+        insert_rows(connection, job.target, merged.rows, merged.bounds)
+        job.postings += merged.postings
         job.after = rows[-1][0]
         return True
 
@@ -168,24 +231,6 @@ def _delete_some(connection: sqlite3.Connection, segment: int, most: int) -> Non
         " lexical_postings WHERE segment = ?1))",
         (segment, most),
     )
-
-
-def _begin(connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> _Job | None:
-    """Starts the next merge and reserves its number; None if no merge is due."""
-    sources, only_at_rest = _due(connection, at_rest, alive)
-    if not sources:
-        return None
-    job = _Job(sources, next_segment(connection), lengths_in(connection, sources), only_at_rest)
-    connection.execute("INSERT INTO lexical_postings VALUES(?, ?, NULL, NULL, NULL)", (job.target, _RESERVED))
-    return job
-
-
-def _due(connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> tuple[list[int], bool]:
-    """Returns the segments to merge next, and whether that waits for the rest; empty if none are due."""
-    sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
-    if mostly_dead(connection, alive):
-        return [segment for segment, _ in sizes], False
-    return (_due_at_rest(sizes), True) if at_rest else (due_segments(sizes), False)
 
 
 def _due_at_rest(sizes: Sequence[tuple[int, int]]) -> list[int]:
@@ -206,12 +251,12 @@ def _due_at_rest(sizes: Sequence[tuple[int, int]]) -> list[int]:
 
 def _finish(connection: sqlite3.Connection, job: _Job) -> None:
     """Lists the merged segment in place of its sources."""
-    lengths = lengths_of(job.lengths, job.chunks, job.files)
+    lengths = job.alive
     marks = ",".join(map(str, job.sources))
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
     connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
     if len(lengths.file_ids):
-        insert_segment(connection, job.target, job.postings, lengths)
+        insert_segment(connection, job.target, job.postings, lengths, bounded=job.bounded)
 
 
 def _listed(connection: sqlite3.Connection) -> set[int]:

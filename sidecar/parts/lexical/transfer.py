@@ -158,7 +158,8 @@ def put_in(
         insert_rows(connection, segment, ((term, *(blob or None for blob in blobs)) for term, *blobs in rows))
     fields = lengths.fields[with_chunks]
     connection.execute(
-        "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
+        "INSERT INTO lexical_segments(segment, postings, chunk_ids, chunk_lengths, file_ids, field_lengths)"
+        " VALUES(?, ?, ?, ?, ?, ?)",
         (
             segment,
             postings,

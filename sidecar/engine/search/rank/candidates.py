@@ -31,7 +31,8 @@ def propose_by_words(snapshot: SearchedSnapshot, match: WordScores, symbols: Def
     a sought name, file name, and mentions in a long question."""
     chosen = np.zeros(len(snapshot.file_ids), bool)
     chosen[match.best_by_chunk(CANDIDATES, snapshot.paths)] = True
-    for scores in (match.files, symbols.files_sought, symbols.stems, symbols.files_named):
+    chosen[match.best_by_whole(CANDIDATES, snapshot.paths)] = True
+    for scores in (symbols.files_sought, symbols.stems, symbols.files_named):
         chosen[strongest(scores, CANDIDATES, snapshot.paths)] = True
     return chosen
 

@@ -15,28 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import ByCollection
-from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE, IndexColumns
+from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.recent_terms import RecentTerms
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
-from sidecar.parts.lexical.analyse import FIELDS, Field
+from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
 from sidecar.parts.lexical.postings import FoundPostings, Postings, found_in, rows_of
 from sidecar.parts.lexical.telling import TermCounts, most_telling
 
-_FIELD_WEIGHTS = {
-    Field.PATH: 2.0,
-    Field.STEM: 2.5,
-    Field.DIRECTORIES: 0.8,
-    Field.NAMES: 1.5,
-    Field.SIGNATURES: 0.7,
-    Field.COMMENTS: 1.0,
-    Field.HEAD: 1.0,
-}
-FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
-FIELD_K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
-DAMPING = 0.15
-"""The strength of BM25F's second saturation: a term that occurs in five fields is not five times the evidence."""
 _CELLS = 1 << 20
 """The maximum of terms times files that are processed at once, in an array of four megabytes."""
 _MOST_KEPT = 32 * 1024 * 1024
@@ -143,7 +131,7 @@ def _compute_together(snapshot: SearchedSnapshot, columns: IndexColumns, posting
             weights,
             chunk_idf,
             _parts(in_files, file_bounds, np.int32),
-            _parts(weights[places] * combined / (1 + np.float32(DAMPING) * combined), file_bounds),
+            _parts(damped(combined, weights[places]), file_bounds),
             _parts(body_files, body_bounds, np.int32),
             _parts(weights[body_terms] * body, body_bounds),
             _parts(chunks, chunk_bounds, np.int32),

@@ -39,6 +39,7 @@ _SOURCES = (
     "engine/search/messages.py",
     "engine/ingest/embedding_text.py",
     "parts/lexical/bm25.py",
+    "parts/lexical/curves.py",
     "parts/lexical/telling.py",
 )
 

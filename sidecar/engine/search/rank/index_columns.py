@@ -17,24 +17,12 @@ from sidecar.engine.concurrency.room import continues
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
-from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
-from sidecar.parts.lexical.postings import Lengths, newest_lengths, read_lengths
+from sidecar.parts.lexical.bm25 import Floats, length_norms
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE
+from sidecar.parts.lexical.postings import newest_lengths, read_lengths
+from sidecar.parts.lexical.values import Lengths
 
 _T = TypeVar("_T", bound=np.generic)
-
-CHUNK_CURVE = Curve(k1=1.5, b=0.75)
-FILE_CURVE = Curve(k1=1.5, b=0.5)
-FIELD_CURVES = (
-    Curve(0.6, 0.3),  # path
-    Curve(0.4, 0.5),  # stem
-    Curve(0.4, 0.3),  # directories
-    Curve(1.5, 0.75),  # names
-    Curve(1.5, 0.75),  # signatures
-    Curve(1.5, 0.75),  # comments
-    Curve(1.5, 0.75),  # head
-)
-"""One curve for each `Field`. In short fields (path, stem, directories) only the first occurrence of a term matters
-much, so k1 is small."""
 
 Range: TypeAlias = tuple[int, int, int]
 """Rows that two revisions share: (first in the one, first in the other, length)."""
@@ -100,7 +88,7 @@ class RowTable:
         renamed.table = rows[self.table]
         return renamed
 
-    def rows(self, ids: Ids) -> Rows:
+    def rows(self, ids: NDArray[np.integer]) -> Rows:
         """Returns the row of each id, shape [n]; -1 for unknown ids."""
         if self.table is not None:
             return np.asarray(self.table.take(ids - self.before, mode="clip"))
@@ -158,8 +146,8 @@ class IndexColumns:
     The norms are BM25 length norms (`length_norms`) of shape [chunks] and [files], and of [files, FIELDS] for
     `field_norms`; those of the other collection's rows are meaningless and never used. `chunks` and `files` map ids to
     rows, and `holders` maps a chunk's id to its file's row; ids of the other collection are unknown to them.
-    `body_lengths` are the numbers of terms per file. `chunk_ids` and `file_ids` are those of the snapshot, and
-    `terms` is how many terms all chunks of the collection have.
+    `body_lengths` are the numbers of terms per file, and `averages` those of all lengths (see `AVERAGES`). `chunk_ids`
+    and `file_ids` are those of the snapshot, and `terms` is how many terms all chunks of the collection have.
 
     The chunks of one file are consecutive rows, because their ids are assigned together. Each such run is a group:
     `group_start` is its first row, `group_length` its length, `group_file` its file's row. `group_of` is the group's
@@ -176,6 +164,7 @@ class IndexColumns:
     chunk_norms: ChunkNorms
     file_norms: Floats
     field_norms: Floats
+    averages: Floats
     group_start: NDArray[np.int64]
     group_length: NDArray[np.int64]
     group_file: Rows
@@ -230,6 +219,8 @@ def _make(snapshot: SearchedSnapshot, collection: int, former: IndexColumns | No
     group_of[group_file] = np.arange(len(starts), dtype=np.int32)
     file_rows = np.flatnonzero(file_flags).astype(np.int32)
     chunk_count = int(np.count_nonzero(parts.in_collection))
+    of_chunks, of_files = parts.terms / chunk_count if chunk_count else 1.0, _average(file_lengths, file_flags)
+    of_fields = [_average(fields[:, i], file_flags) for i in range(FIELDS)]
     return IndexColumns(
         collection=collection,
         chunks=parts.chunks,
@@ -238,11 +229,10 @@ def _make(snapshot: SearchedSnapshot, collection: int, former: IndexColumns | No
         in_collection=parts.in_collection,
         chunk_count=chunk_count,
         file_count=int(file_flags.sum()),
-        chunk_norms=ChunkNorms(bodies, parts.terms / chunk_count if chunk_count else 1.0),
-        file_norms=length_norms(file_lengths, _average(file_lengths, file_flags), FILE_CURVE),
-        field_norms=np.stack(
-            [length_norms(fields[:, i], _average(fields[:, i], file_flags), c) for i, c in enumerate(FIELD_CURVES)], 1
-        ),
+        chunk_norms=ChunkNorms(bodies, of_chunks),
+        file_norms=length_norms(file_lengths, of_files, FILE_CURVE),
+        field_norms=np.stack([length_norms(fields[:, i], of_fields[i], c) for i, c in enumerate(FIELD_CURVES)], 1),
+        averages=np.array([of_chunks, of_files, *of_fields], np.float32),
         group_start=starts,
         group_length=np.diff(starts, append=len(bodies)),
         group_file=group_file,

@@ -44,7 +44,20 @@ class LexicalScores:
     def of_files(self, files: Rows) -> FileWords:
         """See `WordScores`."""
         fields, scores = self.fields[:, files], self.field_scores[:, files]
-        return FileWords(fields, self.bodies[files], scores, self.body_cover[files])
+        return FileWords(self.files[files], fields, self.bodies[files], scores, self.body_cover[files])
+
+    @property
+    def best_whole(self) -> np.float32:
+        """See `WordScores`."""
+        return np.float32(np.maximum.reduce(self.files, initial=0))
+
+    def whole(self, files: Rows) -> Floats:
+        """See `WordScores`."""
+        return self.files[files]
+
+    def best_by_whole(self, limit: int, paths: Sequence[str]) -> Rows:
+        """See `WordScores`."""
+        return strongest(self.files, limit, paths)
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""

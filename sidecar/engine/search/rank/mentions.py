@@ -7,7 +7,7 @@ uses the mentions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,11 +34,11 @@ class Mentions:
         """The number of files that mention each file, shape [files]."""
         return self._lengths.astype(np.float32)
 
-    def sums(self, scores: Floats) -> Floats:
-        """Returns the sum of the scores of the files that mention each file, shape [files]. `scores` has one score for
-        each file row of the snapshot."""
+    def sums(self, score: Callable[[Rows], Floats]) -> Floats:
+        """Returns the sum of the scores of the files that mention each file, shape [files]. `score` returns the scores
+        of some file rows, of which the same may be given several times."""
         ends = np.cumsum(self._lengths)
-        running = np.append(0, np.cumsum(scores[self._users], dtype=np.float64))
+        running = np.append(0, np.cumsum(score(self._users), dtype=np.float64))
         return np.asarray(running[ends] - running[ends - self._lengths], np.float32)
 
 

@@ -1,10 +1,10 @@
 """Scores a query's terms only for the files and chunks that are needed. This is for large indexes, in which most chunks
 that contain a word of the query never need a score.
 
-BM25F is summed for the files that contain a term. Chunks are scored only in files whose best chunk can still be among
-the best. An upper bound for it, the sum of what each term adds to the chunk that has most of it, decides in which order
-files are examined, and when no further file can win. This is the idea of MaxScore (Turtle and Flood, "Query Evaluation:
-Strategies and Optimizations", 1995) with files in place of terms.
+Files are scored only if they can still be among the best by BM25F or by their best chunk, or if they are asked for. An
+upper bound, the sum of the bounds of all terms, decides in which order files are examined, and when no further file can
+win. This is the idea of MaxScore (Turtle and Flood, "Query Evaluation: Strategies and Optimizations", 1995) with files
+in place of terms.
 
 The arithmetic and the order of additions are those of `contributions.py` and `lexical_scores.py`, and so are the
 results.
@@ -13,18 +13,22 @@ results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
-from sidecar.engine.search.rank.contributions import DAMPING
-from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, IndexColumns
+from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.strongest import reached_by, strongest
-from sidecar.engine.search.rank.term_postings import scored_terms
+from sidecar.engine.search.rank.term_postings import score_fields, scored_terms, weighted
+from sidecar.engine.search.rank.term_runs import NO_ROWS, FilesOfTerms, Found, Keys, Runs, joined
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, WordScores, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FILE_CURVE, damped
 from sidecar.parts.lexical.telling import TermCounts, most_telling
 
 _AT_ONCE = 4
@@ -32,6 +36,20 @@ _AT_ONCE = 4
 twice as large as all before it."""
 _SLACK = np.float32(1 + 1e-4)
 """The factor for bounds. These are summed in another order than scores, so a rounding error could make them too low."""
+
+
+@dataclass(frozen=True, slots=True)
+class _InFiles:
+    """What the postings of all terms give in some files. Parallel to `found` are BM25 of all bodies, 0 without any, and
+    the weighted sum of BM25 of the fields. Of each posting in fields, `fields`, `scores` and `of` are the field, BM25
+    and the index in `found`. Weights of terms are not applied."""
+
+    found: Found
+    bodies: Floats
+    sums: Floats
+    fields: Keys
+    scores: Floats
+    of: Ids
 
 
 class ScoresOnDemand:
@@ -44,37 +62,115 @@ class ScoresOnDemand:
         telling = most_telling(snapshot.connection, snapshot.chunk_ids, terms, counts)
         self._terms = scored_terms(snapshot, columns, telling)
         self._columns = columns
+        self._weights = np.array([term.weight for term in self._terms], np.float32)
+        self._chunk_weights = np.array([term.chunk_weight for term in self._terms], np.float32)
         self.rarity = float(np.sum([term.chunk_weight for term in self._terms], dtype=np.float64))
-        self.files = self._score_files()
         missing = idf(columns.file_count, 0) * (len(terms) - len(telling))
         self._total = np.float32(float(np.sum([term.weight for term in self._terms], dtype=np.float64)) + missing)
         self._kept: Flags | None = None
         self._kept_files: Flags | None = None
+        self._best: tuple[int, Floats] | None = None
+
+    @cached_property
+    def _files(self) -> FilesOfTerms:
+        return FilesOfTerms([term.files for term in self._terms], len(self._columns.group_of))
+
+    @cached_property
+    def _bodies(self) -> Runs:
+        return joined([term.bodies for term in self._terms])
+
+    @cached_property
+    def _counts(self) -> Rows:
+        return np.concatenate([term.counts for term in self._terms]) if self._terms else NO_ROWS
+
+    @cached_property
+    def _names(self) -> Runs:
+        return joined([term.names for term in self._terms])
+
+    @cached_property
+    def _fields(self) -> Runs:
+        return joined([term.fields for term in self._terms])
 
     def of_files(self, files: Rows) -> FileWords:
         """See `WordScores`."""
-        bodies, cover = np.zeros(len(files), np.float32), np.zeros(len(files), np.float32)
-        shares, scores = np.zeros((FIELDS, len(files)), np.float32), np.zeros((FIELDS, len(files)), np.float32)
+        bodies, cover = np.zeros((2, len(files)), np.float32)
+        shares, scores = np.zeros((2, FIELDS * len(files)), np.float32)
+        terms = self._in_files(files)
+        weights = self._weights[terms.found.terms]
+        in_bodies = (terms.bodies > 0).nonzero()[0]
+        np.add.at(bodies, terms.found.places, weights * terms.bodies)
+        np.add.at(cover, terms.found.places[in_bodies], weights[in_bodies])
+        cells = terms.fields * np.int64(len(files)) + terms.found.places[terms.of]
+        np.add.at(shares, cells, weights[terms.of])
+        np.add.at(scores, cells, weights[terms.of] * terms.scores)
+        by_field = (self._share(shares).reshape(FIELDS, -1), scores.reshape(FIELDS, -1))
+        return FileWords(self._whole(terms, files), by_field[0], bodies, by_field[1], self._share(cover))
+
+    def _in_files(self, files: Rows) -> _InFiles:
+        """Returns what the postings of all terms give in these distinct file rows."""
+        found = self._files.find(files)
+        in_fields = self._fields.of(found)
+        rows = files[found.places]
+        fields, scores = score_fields(self._columns, in_fields.keys, in_fields.tfs, rows[in_fields.of])
+        return _InFiles(
+            found=found,
+            bodies=saturate(self._counts[found.at], self._columns.file_norms[rows], FILE_CURVE.k1),
+            sums=weighted(fields, scores, in_fields.of, len(found.at)),
+            fields=fields,
+            scores=scores,
+            of=in_fields.of,
+        )
+
+    def _whole(self, terms: _InFiles, files: Rows) -> Floats:
+        """Returns BM25F of these file rows, from what the terms give in them."""
+        scores = np.zeros(len(files), np.float32)
+        of_terms = damped(terms.bodies + terms.sums, self._weights[terms.found.terms])
+        np.add.at(scores, terms.found.places, of_terms)
+        if self._kept_files is not None:
+            scores[~self._kept_files[files]] = 0
+        return scores
+
+    @property
+    def best_whole(self) -> np.float32:
+        """See `WordScores`."""
+        return np.float32(self._best_files(1).max(initial=0))
+
+    def whole(self, files: Rows) -> Floats:
+        """See `WordScores`."""
+        return _each_once(files, len(self._columns.group_of), self.score_whole)
+
+    def score_whole(self, files: Rows) -> Floats:
+        """Returns the same as `whole` for distinct rows."""
+        return self._whole(self._in_files(files), files)
+
+    def whole_bounds(self) -> Floats:
+        """Returns an upper bound for BM25F of each file row, shape [files]."""
+        bounds = np.zeros(len(self._columns.group_of), np.float32)
         for term in self._terms:
-            runs, places = term.bodies.find(files)
-            bodies[places] += term.weight * term.strengths[runs]
-            cover[places] += term.weight
-            at, places = term.fields.postings_in(files)
-            cells = term.fields.cells[at], places
-            shares[cells] += term.weight
-            scores[cells] += term.weight * term.field_scores[at]
-        return FileWords(self._share(shares), bodies, scores, self._share(cover))
+            np.add.at(bounds, term.files, term.weight * term.whole)
+        return self._bounds(bounds)
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""
-        cover, names = np.zeros(len(groups.rows), np.float32), np.zeros(len(groups.rows), np.float32)
-        bodies = self._in_bodies(groups, cover)
-        for term in self._terms:
-            at, position = term.names.postings_in(groups.files)
-            names[groups.places(term.names.cells[at], position)] += term.weight
+        names, cover = np.zeros((2, len(groups.rows)), np.float32)
+        found = self._files.find(groups.files)
+        bodies = self._in_bodies(groups, found, cover)
+        in_names = self._names.of(found)
+        places = groups.places(self._columns.chunks.rows(in_names.keys), found.places[in_names.of])
+        np.add.at(names, places, self._weights[found.terms[in_names.of]])
         if self._kept is not None:
             names[~self._kept[groups.rows]] = 0
         return ChunkWords(bodies, self._share(cover), self._share(names))
+
+    def best_by_whole(self, limit: int, paths: Sequence[str]) -> Rows:
+        """See `WordScores`."""
+        return strongest(self._best_files(limit), limit, paths)
+
+    def _best_files(self, limit: int) -> Floats:
+        """Returns BM25F of every file row that may be among the `limit` best, shape [files]; 0 for the others."""
+        if self._best is None or self._best[0] < limit:
+            self._best = limit, best_files(self.whole_bounds(), self.score_whole, limit)
+        return self._best[1]
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
@@ -87,45 +183,41 @@ class ScoresOnDemand:
 
     def keep(self, chunks: Flags, files: Flags) -> None:
         """See `WordScores`."""
-        self._kept, self._kept_files = chunks, files
-        self.files[~files] = 0
+        self._kept, self._kept_files, self._best = chunks, files, None
 
     def bounds(self) -> Floats:
         """Returns an upper bound for the score of the best chunk of each file row, shape [files]."""
-        bounds = np.zeros(len(self.files), np.float32)
+        bounds = np.zeros(len(self._columns.group_of), np.float32)
         for term in self._terms:
-            bounds[term.bodies.files] += term.chunk_weight * term.best
+            np.add.at(bounds, term.files, term.chunk_weight * term.best)
+        return self._bounds(bounds)
+
+    def _bounds(self, sums: Floats) -> Floats:
         if self._kept_files is not None:
-            bounds[~self._kept_files] = 0
-        bounds *= _SLACK
-        return bounds
+            sums[~self._kept_files] = 0
+        sums *= _SLACK
+        return sums
 
     def bodies(self, groups: ChunkGroups) -> Floats:
         """Returns BM25 of the bodies of these chunks, local to the groups."""
-        return self._in_bodies(groups)
+        return self._in_bodies(groups, self._files.find(groups.files))
 
-    def _in_bodies(self, groups: ChunkGroups, cover: Floats | None = None) -> Floats:
+    def _in_bodies(self, groups: ChunkGroups, found: Found, cover: Floats | None = None) -> Floats:
         """Returns BM25 of the bodies of these chunks, and adds the idf of the terms that each has to `cover`."""
-        bodies, norms = np.zeros(len(groups.rows), np.float32), self._columns.chunk_norms[groups.rows]
-        for term in self._terms:
-            at, position = term.bodies.postings_in(groups.files)
-            places = groups.places(term.bodies.cells[at], position)
-            bodies[places] += term.chunk_weight * saturate(term.bodies.tfs[at], norms[places], CHUNK_CURVE.k1)
-            if cover is not None:
-                cover[places] += term.weight
+        bodies = np.zeros(len(groups.rows), np.float32)
+        in_bodies = self._bodies.of(found)
+        terms, rows = found.terms[in_bodies.of], self._columns.chunks.rows(in_bodies.keys)
+        places = groups.places(rows, found.places[in_bodies.of])
+        scores = saturate(in_bodies.tfs, self._columns.chunk_norms[rows], CHUNK_CURVE.k1)
+        np.add.at(bodies, places, self._chunk_weights[terms] * scores)
+        if cover is not None:
+            np.add.at(cover, places, self._weights[terms])
         if self._kept is not None:
             bodies[~self._kept[groups.rows]] = 0
         return bodies
 
     def _share(self, sums: Floats) -> Floats:
         return sums / self._total if self._total else sums
-
-    def _score_files(self) -> Floats:
-        """Returns BM25F of every file row."""
-        scores = np.zeros(len(self._columns.group_of), np.float32)
-        for term in self._terms:
-            scores[term.files] += term.weight * term.combined / (1 + np.float32(DAMPING) * term.combined)
-        return scores
 
 
 class MixedScores:
@@ -138,7 +230,7 @@ class MixedScores:
         self._bodies = _factors(first.bodies, second.bodies)
         self._fields = [_factors(a, b) for a, b in zip(first.field_scores, second.field_scores, strict=True)]
         self._chunks = balance(_highest_chunk(one), _highest_chunk(other))
-        self.files = balanced(one.files, other.files, _factors(one.files, other.files))
+        self._whole = balance(float(one.best_whole), float(other.best_whole))
         self.rarity = other.rarity
 
     def of_files(self, files: Rows) -> FileWords:
@@ -146,11 +238,33 @@ class MixedScores:
         one, other = self._one.of_files(files), self._other.of_files(files)
         by_field = zip(one.field_scores, other.field_scores, self._fields, strict=True)
         return FileWords(
+            balanced(one.whole, other.whole, self._whole),
             mean(one.fields, other.fields),
             balanced(one.bodies, other.bodies, self._bodies),
             np.stack([balanced(*scores) for scores in by_field]),
             mean(one.body_cover, other.body_cover),
         )
+
+    @property
+    def best_whole(self) -> np.float32:
+        """See `WordScores`."""
+        return np.float32(self._best_files(1).max(initial=0))
+
+    def whole(self, files: Rows) -> Floats:
+        """See `WordScores`."""
+        return balanced(self._one.whole(files), self._other.whole(files), self._whole)
+
+    def best_by_whole(self, limit: int, paths: Sequence[str]) -> Rows:
+        """See `WordScores`."""
+        return strongest(self._best_files(limit), limit, paths)
+
+    def _best_files(self, limit: int) -> Floats:
+        bounds = balanced(self._one.whole_bounds(), self._other.whole_bounds(), self._whole)
+
+        def score(files: Rows) -> Floats:
+            return balanced(self._one.score_whole(files), self._other.score_whole(files), self._whole)
+
+        return best_files(bounds, score, limit)
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""
@@ -167,7 +281,6 @@ class MixedScores:
         """See `WordScores`."""
         self._one.keep(chunks, files)
         self._other.keep(chunks, files)
-        self.files[~files] = 0
 
     def _bodies_of(self, groups: ChunkGroups) -> Floats:
         return balanced(self._one.bodies(groups), self._other.bodies(groups), self._chunks)
@@ -213,6 +326,16 @@ def _best_chunks(columns: IndexColumns, bounds: Floats, bodies: Callable[[ChunkG
         return groups.best(bodies(groups))
 
     return best_files(bounds, score, limit)
+
+
+def _each_once(files: Rows, count: int, score: Callable[[Rows], Floats]) -> Floats:
+    """Returns the scores of these of `count` file rows, each computed once."""
+    asked = np.zeros(count, bool)
+    asked[files] = True
+    rows = asked.nonzero()[0].astype(np.int32)
+    scores = np.zeros(count, np.float32)
+    scores[rows] = score(rows)
+    return scores[files]
 
 
 def _factors(one: Floats, other: Floats) -> tuple[np.float32, np.float32]:

@@ -91,17 +91,12 @@ class Signals:
     @cached_property
     def fields_found(self) -> Floats:
         """BM25F itself: 0 or more, without an upper bound."""
-        return self.match.files[self.files]
+        return self.words.whole
 
     @cached_property
     def words(self) -> FileWords:
         """The scores of the query's terms in the candidates."""
         return self.match.of_files(self.files)
-
-    @cached_property
-    def all_files(self) -> Floats:
-        """BM25F of every file row, shape [files], relative to the best file."""
-        return relative(self.match.files)
 
     def share_in(self, field: Field) -> Floats:
         """Returns the share of the query's idf that occurs in a field."""
@@ -233,9 +228,10 @@ class Signals:
 
     @cached_property
     def users(self) -> Floats:
-        """The sum of `all_files` over the files that mention each of the likeliest candidates: shape [likeliest], not
-        in 0-1."""
-        return self.mentions.sums(self.all_files)
+        """The sum of BM25F, relative to the best file, over the files that mention each of the likeliest candidates:
+        shape [likeliest], not in 0-1."""
+        best = self.match.best_whole
+        return self.mentions.sums(lambda files: self.match.whole(files) / best if best else self.match.whole(files))
 
     def of_likeliest(self, values: NDArray[np.floating]) -> Floats:
         """Returns values of the likeliest candidates as an array over all candidates; 0 for the others."""

@@ -1,7 +1,7 @@
-"""Reads the postings of terms in a form that can be scored, and keeps those that recent searches of a revision have
-used.
+"""Reads the postings of terms in a form in which scores are looked up, with upper bounds for the scores of each file,
+and keeps those that recent searches of a revision have used.
 
-What they add to scores is computed once too, except for what depends on the rest of the question.
+Long postings have stored bounds (`parts/lexical/bounds.py`). Of others, the scores themselves are computed.
 """
 
 from __future__ import annotations
@@ -9,63 +9,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 
 from sidecar.engine.concurrency.memo import ByCollection
-from sidecar.engine.search.rank.contributions import FIELD_K1, FIELD_WEIGHTS
-from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns, starts_of_runs
+from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
 from sidecar.engine.search.rank.recent_terms import RecentTerms
-from sidecar.engine.search.rank.term_runs import TermRuns, runs_of
+from sidecar.engine.search.rank.term_runs import NO_ROWS, Keys, Runs, narrow
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
+from sidecar.parts.lexical.bounds import BoundsReader, FileBounds, together
 from sidecar.parts.lexical.codec import Tfs
-from sidecar.parts.lexical.postings import PostingsByTerm, read_postings
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
+from sidecar.parts.lexical.postings import COLUMNS, PostingsByTerm, read_with_bounds
 
 MOST_KEPT = 64 * 1024 * 1024
 """The maximum number of bytes of postings that are kept."""
 
-_MOSTLY_LIVING = 0.9
-"""If this share of the postings is alive and in the collection, the others are left out with their runs: there are
-several times fewer runs to look at."""
-
-_Found: TypeAlias = tuple[Rows, Ids | Rows, Tfs]
-"""Postings: the row of the file of each, -1 if it is not alive or not in the collection, and for the others see
-`TermRuns`."""
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredTerm:
-    """The occurrences of a term in `bodies` and `names` of chunks and in `fields` of files, and what they add to scores
-    before the term's weight is applied.
+    """The occurrences of a term in `bodies` and `names` of chunks and in `fields` of files.
 
-    - `strengths`: BM25 of all bodies of a file; `best`: BM25 of its best chunk, but for errors of rounding; both
-      parallel to `bodies.files`.
-    - `field_scores`: BM25 of a field of a file, parallel to the postings in `fields`.
-    - `combined`: the weighted sum for BM25F of each file in `files`, which are all that have the term.
-    - `weight` and `chunk_weight`: the idf among files and among chunks.
+    `files` are the rows of all files of the collection that have the term, ascending. Parallel to them are `counts`,
+    how often their bodies have the term, and upper bounds, before the term's weight is applied and but for errors of
+    rounding: `best` for BM25 of the file's best chunk, and `whole` for BM25F. `weight` and `chunk_weight` are the idf
+    among files and among chunks.
     """
 
-    bodies: TermRuns
-    names: TermRuns
-    fields: TermRuns
-    strengths: Floats
-    best: Floats
-    field_scores: Floats
     files: Rows
-    combined: Floats
+    bodies: Runs
+    names: Runs
+    fields: Runs
+    counts: Rows
+    best: Floats
+    whole: Floats
     weight: np.float32
     chunk_weight: np.float32
 
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays."""
-        arrays = (self.strengths, self.best, self.field_scores, self.files, self.combined)
-        runs = (self.bodies, self.names, self.fields)
-        return sum(array.nbytes for array in arrays) + sum(each.nbytes for each in runs)
+        arrays = (self.files, self.counts, self.best, self.whole)
+        return sum(array.nbytes for array in (*arrays, self.bodies, self.names, self.fields))
 
 
 class _Recent(ByCollection[RecentTerms[ScoredTerm]]):
@@ -79,86 +67,186 @@ def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Seque
     return [found[term] for term in terms]
 
 
+def score_fields(columns: IndexColumns, keys: Keys, tfs: Tfs, files: Rows) -> tuple[Keys, Floats]:
+    """Returns the field and BM25 of each posting in fields. `files` are the rows of their files."""
+    fields, counts = keys % FIELDS, tfs.astype(np.float32)
+    norms = columns.field_norms.ravel().take(files * np.int64(FIELDS) + fields)
+    return fields, counts * (FIELD_K1 + 1).take(fields) / (counts + norms)
+
+
+def weighted(fields: Keys, scores: Floats, of: Ids, count: int) -> Floats:
+    """Returns the weighted sums of scores in fields, for each of so many files. `of` has the file of each score."""
+    # Summed in double precision, one after the other, as `contributions.py` does.
+    return np.bincount(of, weights=scores * FIELD_WEIGHTS.take(fields), minlength=count).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The files that have a term in some segments; a file that is gone has the row -1. `starts` and `sizes`, of shape
+    [COLUMNS, files], say where the postings of each are among those of the term. For the others see `ScoredTerm`."""
+
+    files: Rows
+    starts: Rows
+    sizes: Rows
+    counts: Rows
+    best: Floats
+    whole: Floats
+
+
 def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
     """Reads each of these terms, of which there is at least one."""
-    found = read_postings(snapshot.connection, terms)
-    bodies, names = (_in_chunks(columns, each) for each in (found.bodies_by_term, found.names_by_term))
-    fields = _in_fields(columns, found.fields_by_term)
+    found = read_with_bounds(snapshot.connection, terms, BoundsReader(columns.collection, columns.averages))
+    parts = [[] if bounds is None else [_bounded(columns, bounds)] for bounds in found.bounds]
+    none = np.zeros(COLUMNS, np.int64)
+    bounded = list(np.array([some[0].sizes.sum(axis=1) if some else none for some in parts], np.int64).T)
+    if any((np.diff(each.bounds) > first).any() for each, first in zip(found.columns, bounded, strict=True)):
+        for some, part in zip(parts, _scored(columns, found.columns, bounded), strict=True):
+            some.append(part)
     return [
-        _scored(columns, runs_of(*in_bodies), runs_of(*in_names), in_fields)
-        for in_bodies, in_names, in_fields in zip(bodies, names, fields, strict=True)
+        _joined(columns, some or [_NOTHING], [_of_term(of_column, number) for of_column in found.columns])
+        for number, some in enumerate(parts)
     ]
 
 
-def _in_chunks(columns: IndexColumns, found: PostingsByTerm) -> list[_Found]:
-    return _by_term(columns.holders.rows(found.ids), columns.chunks.rows(found.ids), found)
+_NO_SCORES = np.zeros(0, np.float32)
+_NO_RUNS = np.zeros((COLUMNS, 0), np.int32)
+_NOTHING = _Part(NO_ROWS, _NO_RUNS, _NO_RUNS, NO_ROWS, _NO_SCORES, _NO_SCORES)
 
 
-def _in_fields(columns: IndexColumns, found: PostingsByTerm) -> list[_Found]:
-    ids = found.ids // FIELDS
-    return _by_term(columns.files.rows(ids), found.ids - ids * FIELDS, found)
+def _of_term(found: PostingsByTerm, number: int) -> tuple[Ids, Tfs]:
+    part = slice(*found.bounds[number : number + 2].tolist())
+    return found.ids[part], found.tfs[part]
 
 
-def _by_term(files: Rows, cells: Ids | Rows, found: PostingsByTerm) -> list[_Found]:
-    """Returns the postings of each term; only living ones if many are not."""
-    tfs, bounds, living = found.tfs, found.bounds, files >= 0
-    if np.count_nonzero(living) < _MOSTLY_LIVING * len(files):
-        files, cells, tfs = files[living], cells[living], tfs[living]
-        bounds = np.concatenate([[0], living.cumsum()])[bounds]
-    return [(files[part], cells[part], tfs[part]) for part in (slice(*ends) for ends in pairwise(bounds.tolist()))]
+def _bounded(columns: IndexColumns, bounds: FileBounds) -> _Part:
+    """Returns the files in the segments that have bounds, whose postings come first."""
+    starts = bounds.sizes.cumsum(axis=1, dtype=np.int32) - bounds.sizes
+    files = columns.files.rows(bounds.files)
+    return _Part(files, starts, bounds.sizes, bounds.counts, bounds.best, bounds.whole)
 
 
-def _scored(columns: IndexColumns, bodies: TermRuns, names: TermRuns, in_fields: _Found) -> ScoredTerm:
-    counts, in_bodies = bodies.counts, bodies.files
-    strengths = saturate(counts, columns.file_norms[in_bodies], FILE_CURVE.k1)
-    fields = runs_of(*in_fields)
-    field_scores, sums = _score_fields(columns, in_fields, fields)
-    files, combined = _add(bodies, strengths, fields, sums)
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Postings of several terms in one column, by cells. A cell is a term in a file that is not gone; those of a term
+    follow each other. `terms` and `files` are their indexes and rows, `starts` and `sizes` say where the postings of
+    each are among `keys` and `tfs`, and `firsts` says where each term's postings begin."""
+
+    terms: Ids
+    files: Rows
+    starts: Ids
+    sizes: Ids
+    keys: Ids
+    tfs: Tfs
+    firsts: Ids
+
+
+def _in_cells(found: PostingsByTerm, bounded: Ids, table: RowTable, step: int) -> _Cells:
+    """Returns the postings that follow the `bounded` first ones of each term. `table` has the file's row for each key
+    divided by `step`."""
+    begins, ends = found.bounds[:-1] + bounded, found.bounds[1:]
+    keys, tfs, firsts = found.ids, found.tfs, begins
+    if bounded.any():
+        parts = [slice(*pair) for pair in zip(begins.tolist(), ends.tolist(), strict=True)]
+        keys, tfs = (np.concatenate([values[part] for part in parts]) for values in (keys, tfs))
+        firsts = (ends - begins).cumsum() - (ends - begins)
+    rows = table.rows(keys // step if step > 1 else keys)
+    begin = np.ones(len(rows), bool)
+    np.not_equal(rows[1:], rows[:-1], out=begin[1:])
+    begin[firsts[firsts < len(rows)]] = True
+    starts = begin.nonzero()[0]
+    sizes = np.diff(starts, append=len(rows))
+    of_runs = rows[starts]
+    living = of_runs >= 0
+    if not living.all():
+        starts, sizes, of_runs = starts[living], sizes[living], of_runs[living]
+    return _Cells(firsts.searchsorted(starts, "right") - 1, of_runs, starts, sizes, keys, tfs, firsts)
+
+
+def _scored(columns: IndexColumns, by_column: Sequence[PostingsByTerm], bounded: Sequence[Ids]) -> list[_Part]:
+    """Computes the scores of all files that have each of the terms, all terms at once. `bounded` says, by column and
+    term, how many postings have bounds; they come first and are left out."""
+    width, terms = len(columns.group_of), len(bounded[0])
+    tables = ((columns.holders, 1), (columns.holders, 1), (columns.files, FIELDS))
+    bodies, _, fields = in_columns = [
+        _in_cells(found, first, table, step)
+        for found, first, (table, step) in zip(by_column, bounded, tables, strict=True)
+    ]
+    found, places = together([each.terms * width + each.files for each in in_columns], terms * width)
+    files = np.empty(len(found), np.int32)
+    whole, best = np.zeros((2, len(found)), np.float32)
+    running = np.zeros(len(bodies.tfs) + 1, np.int32)
+    bodies.tfs.cumsum(dtype=np.int32, out=running[1:])
+    counts = np.zeros(len(found), np.int32)
+    counts[places[0]] = in_bodies = running[bodies.starts + bodies.sizes] - running[bodies.starts]
+    whole[places[0]] = saturate(in_bodies, columns.file_norms[bodies.files], FILE_CURVE.k1)
+    best[places[0]] = _best_chunks(columns, bodies)
+    whole[places[2]] += _weighted_fields(columns, fields)
+    starts, sizes = np.zeros((2, COLUMNS, len(found)), np.int32)
+    for column, (each, at, first) in enumerate(zip(in_columns, places, bounded, strict=True)):
+        starts[column, at] = each.starts + (first - each.firsts)[each.terms]
+        sizes[column, at] = each.sizes
+        files[at] = each.files
+    whole = damped(whole)
+    ends = found.searchsorted(np.arange(terms + 1) * width).tolist()
+    return [
+        _Part(files[part], starts[:, part], sizes[:, part], counts[part], best[part], whole[part])
+        for part in (slice(*pair) for pair in pairwise(ends))
+    ]
+
+
+def _weighted_fields(columns: IndexColumns, fields: _Cells) -> Floats:
+    """Returns the weighted sum of BM25 of the fields of each cell."""
+    of = np.arange(len(fields.files)).repeat(fields.sizes)
+    keys, tfs = fields.keys, fields.tfs
+    if len(of) < len(keys):
+        at = (fields.starts - (fields.sizes.cumsum() - fields.sizes)).repeat(fields.sizes) + np.arange(len(of))
+        keys, tfs = keys[at], tfs[at]
+    in_fields, scores = score_fields(columns, keys, tfs, fields.files[of])
+    return weighted(in_fields, scores, of, len(fields.files))
+
+
+def _best_chunks(columns: IndexColumns, bodies: _Cells) -> Floats:
+    """Returns BM25 of the best chunk of each cell, but for errors of rounding."""
+    if not len(bodies.starts):
+        return np.zeros(0, np.float32)
+    rows = columns.chunks.rows(bodies.keys)
+    # BM25 grows with this ratio, so only the highest of each cell is converted.
+    ratios = np.divide(bodies.tfs, columns.chunk_norms[rows], dtype=np.float32)
+    # What is left out belongs to the cell before it here.
+    ratios *= rows >= 0
+    best = np.maximum.reduceat(ratios, bodies.starts)
+    return np.asarray(best * np.float32(CHUNK_CURVE.k1 + 1) / (best + 1), np.float32)
+
+
+def _joined(columns: IndexColumns, parts: Sequence[_Part], postings: Sequence[tuple[Ids, Tfs]]) -> ScoredTerm:
+    """Returns the occurrences in all segments, in order of files and without files that are gone. `postings` are the
+    keys and counts in each column."""
+    (part,) = parts if len(parts) == 1 else [_side_by_side(parts)]
+    order = part.files.argsort(kind="stable")  # fast, because each segment is an ascending sequence
+    order = order[part.files[order].searchsorted(0) :]
+    bodies, names, fields = (
+        Runs(starts.take(order), sizes.take(order), narrow(keys), tfs.copy())
+        for starts, sizes, (keys, tfs) in zip(part.starts, part.sizes, postings, strict=True)
+    )
     return ScoredTerm(
+        files=part.files.take(order),
         bodies=bodies,
         names=names,
         fields=fields,
-        strengths=strengths,
-        best=_best_chunks(columns, bodies),
-        field_scores=field_scores,
-        files=files,
-        combined=combined,
-        weight=np.float32(idf(columns.file_count, len(files))),
+        counts=part.counts.take(order),
+        best=part.best.take(order),
+        whole=part.whole.take(order),
+        weight=np.float32(idf(columns.file_count, int(np.count_nonzero(bodies.sizes + fields.sizes)))),
         chunk_weight=np.float32(idf(columns.chunk_count, int(bodies.sizes.sum()))),
     )
 
 
-def _best_chunks(columns: IndexColumns, bodies: TermRuns) -> Floats:
-    """Returns BM25 of the best chunk of each run, but for errors of rounding."""
-    best = np.zeros(len(bodies.starts), np.float32)
-    if len(best):
-        # BM25 grows with this ratio, so only the highest of each run is converted.
-        ratios = np.divide(bodies.tfs, columns.chunk_norms[bodies.cells], dtype=np.float32)
-        # What is left out belongs to the run before it here.
-        ratios *= bodies.cells >= 0
-        in_order = bodies.starts.argsort(kind="stable")
-        best[in_order] = np.maximum.reduceat(ratios, bodies.starts[in_order])
-    return np.asarray(best * np.float32(CHUNK_CURVE.k1 + 1) / (best + 1), np.float32)
-
-
-def _score_fields(columns: IndexColumns, found: _Found, fields: TermRuns) -> tuple[Floats, Floats]:
-    """Returns BM25 of each posting, and the weighted sum of each run."""
-    holders, cells, counts = found
-    tfs, cells = counts.astype(np.float32), cells.astype(np.int64)
-    norms = columns.field_norms.ravel().take(holders * np.int64(FIELDS) + cells)
-    scores = tfs * (FIELD_K1 + 1).take(cells) / (tfs + norms)
-    starts = starts_of_runs(holders)
-    number = np.arange(len(starts)).repeat(np.diff(starts, append=len(holders)))
-    # Summed in double precision, one after the other, as `contributions.py` does.
-    sums = np.bincount(number, weights=scores * FIELD_WEIGHTS.take(cells), minlength=len(fields.files))
-    return scores, sums[number[fields.starts]].astype(np.float32)
-
-
-def _add(bodies: TermRuns, strengths: Floats, fields: TermRuns, sums: Floats) -> tuple[Rows, Floats]:
-    """Returns the files of both, and the sums of what both have for them."""
-    runs, places = bodies.find(fields.files)
-    combined = strengths.copy()
-    combined[runs] += sums[places]
-    alone = np.ones(len(sums), bool)
-    alone[places] = False
-    return np.concatenate([bodies.files, fields.files[alone]]), np.concatenate([combined, sums[alone]])
+def _side_by_side(parts: Sequence[_Part]) -> _Part:
+    return _Part(
+        np.concatenate([part.files for part in parts]),
+        np.concatenate([part.starts for part in parts], axis=1),
+        np.concatenate([part.sizes for part in parts], axis=1),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.best for part in parts]),
+        np.concatenate([part.whole for part in parts]),
+    )

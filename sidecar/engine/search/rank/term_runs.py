@@ -1,95 +1,122 @@
-"""The postings of one term grouped by file, in which `scores_on_demand.py` looks scores up.
+"""The postings of the terms of a query grouped by file, in which `scores_on_demand.py` looks scores up.
 
 The chunks of one file have consecutive ids and are in one segment, so a term's postings in one file are side by side.
-Such a range of postings is called a run. There are several times fewer runs than postings, and they are in order of
-their files, so those of a few files are found by binary search.
+Such a range of postings is called a run. There are several times fewer files than postings.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.search.rank.index_columns import starts_of_runs
 from sidecar.engine.search.source import Rows
 from sidecar.model.terms import Ids
-from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.codec import Tfs
 
+Keys: TypeAlias = NDArray[np.int64] | NDArray[np.int32]
+
 _FEW = 16
-"""If this many times fewer files are sought than have the term, each is sought by binary search. Otherwise one pass
-over the files that have it is faster."""
+"""If this many times fewer files are sought than have a term, each is sought by binary search. Otherwise one pass over
+the files of all terms is faster."""
+
+
+class Found(NamedTuple):
+    """Some of the files of several terms, term after term: where each is in the list of all, the index of its term, and
+    its index in the list of the files that were sought."""
+
+    at: Ids
+    terms: Ids
+    places: Ids
+
+
+class InRuns(NamedTuple):
+    """Postings in the files found, file after file: what each counts in, how often, and the index in `Found`."""
+
+    keys: Keys
+    tfs: Tfs
+    of: Ids
 
 
 @dataclass(frozen=True, slots=True)
-class TermRuns:
-    """Postings of one term in living files of a collection, and their runs.
+class Runs:
+    """Postings of one term in one column.
 
-    `cells` and `tfs` are parallel: what each posting counts in, which is the row of a chunk or the number of a field,
-    and how often it occurs there. Run i has `sizes[i]` postings, the first of which is `starts[i]`, all in the file
-    with row `files[i]`. `files` ascends. Postings in no run are of other files.
+    `keys` and `tfs` are parallel: what each posting counts in, which is the id of a chunk or file id * FIELDS + field,
+    and how often it occurs there. The postings in file i of the term are `sizes[i]`, the first of which is `starts[i]`;
+    there may be none. Postings in no run are of files that are gone.
     """
 
-    files: Rows
     starts: Rows
     sizes: Rows
-    cells: Rows
+    keys: Keys
     tfs: Tfs
 
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays."""
-        return sum(each.nbytes for each in (self.files, self.starts, self.sizes, self.cells, self.tfs))
+        return sum(each.nbytes for each in (self.starts, self.sizes, self.keys, self.tfs))
 
-    @property
-    def counts(self) -> Floats:
-        """The number of occurrences in each run, shape [runs]."""
-        # Faster than `reduceat`, because most runs are short.
-        running = np.zeros(len(self.tfs) + 1, np.int32)
-        self.tfs.cumsum(dtype=np.int32, out=running[1:])
-        return np.asarray(running[self.starts + self.sizes] - running[self.starts], np.float32)
-
-    def find(self, files: Rows) -> tuple[Ids, Ids]:
-        """Returns the runs of those of these distinct file rows that have the term, and the index of each one's file in
-        `files`."""
-        if not len(files) or not len(self.files):
-            return _NONE, _NONE
-        if len(files) * _FEW < len(self.files):
-            at = np.minimum(self.files.searchsorted(files), len(self.files) - 1)
-            places = (self.files[at] == files).nonzero()[0]
-            return at[places], places
-        place = np.full(max(int(self.files[-1]), int(files.max())) + 1, -1, np.int32)
-        place[files] = np.arange(len(files), dtype=np.int32)
-        of_runs = place[self.files]
-        runs = (of_runs >= 0).nonzero()[0]
-        return runs, of_runs[runs].astype(np.int64)
-
-    def postings_in(self, files: Rows) -> tuple[Ids, Ids]:
-        """Returns the indexes of the postings in these distinct file rows, run after run, and the index of each one's
-        file in `files`."""
-        runs, places = self.find(files)
-        sizes = self.sizes[runs].astype(np.int64)
-        ends = sizes.cumsum()
-        first = self.starts[runs].astype(np.int64)
-        at = np.asarray(first - (ends - sizes), np.int64).repeat(sizes)
-        return at + np.arange(len(at)), places.repeat(sizes)
+    def of(self, found: Found) -> InRuns:
+        """Returns the postings in the files found."""
+        sizes = self.sizes[found.at]
+        before = self.starts[found.at] - (sizes.cumsum(dtype=np.int64) - sizes)
+        at = np.asarray(before, np.int64).repeat(sizes)
+        at += np.arange(len(at))
+        return InRuns(self.keys[at], self.tfs[at], np.arange(len(sizes)).repeat(sizes))
 
 
-_NONE = np.zeros(0, np.int64)
+NO_ROWS = np.zeros(0, np.int32)
+NO_RUNS = Runs(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0, np.uint8))
 
 
-def runs_of(files: Rows, cells: NDArray[np.integer], tfs: Tfs) -> TermRuns:
-    """Groups postings into runs. The arrays are parallel: the row of the file of each posting, -1 for one that is left
-    out, and for `cells` and `tfs` see `TermRuns`. The postings in one file must be side by side."""
-    starts = starts_of_runs(files).astype(np.int32)
-    sizes = np.diff(starts, append=np.int32(len(files)))
-    of_runs = files[starts]
-    here = of_runs >= 0
-    if not here.all():
-        of_runs, starts, sizes = of_runs[here], starts[here], sizes[here]
-    if not (of_runs[1:] > of_runs[:-1]).all():
-        order = of_runs.argsort(kind="stable")  # fast, because segments follow each other as a few ascending sequences
-        of_runs, starts, sizes = of_runs[order], starts[order], sizes[order]
-    return TermRuns(of_runs, starts, sizes, cells.astype(np.int32), tfs.copy())
+class FilesOfTerms:
+    """The files of several terms, term after term."""
+
+    def __init__(self, files: Sequence[Rows], width: int) -> None:
+        """`files` are the rows of the files of each term, which must ascend; all are less than `width`."""
+        self._by_term = files
+        self._width = width
+        self._ends = np.cumsum([len(each) for each in files])
+        self._all = np.concatenate([NO_ROWS, *files])
+
+    def find(self, sought: Rows) -> Found:
+        """Finds these distinct file rows."""
+        if len(sought) * _FEW * len(self._by_term) < len(self._all):
+            return self._search(sought)
+        place = np.full(self._width, -1, np.int32)
+        place[sought] = np.arange(len(sought), dtype=np.int32)
+        of_files = place[self._all]
+        at = (of_files >= 0).nonzero()[0]
+        return Found(at, self._ends.searchsorted(at, "right"), of_files[at].astype(np.int64))
+
+    def _search(self, sought: Rows) -> Found:
+        found, begin = [], 0
+        for term, files in enumerate(self._by_term):
+            if len(files):
+                at = np.minimum(files.searchsorted(sought), len(files) - 1)
+                places = (files[at] == sought).nonzero()[0]
+                found.append((at[places] + begin, np.full(len(places), term), places))
+                begin += len(files)
+        return Found(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def joined(parts: Sequence[Runs]) -> Runs:
+    """Returns the postings of several lists of files as those of one list."""
+    if len(parts) < 2:
+        return parts[0] if parts else NO_RUNS
+    before = np.cumsum([0, *(len(part.tfs) for part in parts[:-1])], dtype=np.int32)
+    return Runs(
+        np.concatenate([part.starts + first for part, first in zip(parts, before, strict=True)]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.tfs for part in parts]),
+    )
+
+
+def narrow(keys: Ids) -> Keys:
+    """Returns a copy of the keys, of half the size if they allow it."""
+    return keys.astype(np.int32) if not len(keys) or int(keys.max()) < 1 << 31 else keys.copy()

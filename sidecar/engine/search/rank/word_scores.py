@@ -16,13 +16,15 @@ from sidecar.parts.lexical.bm25 import Floats
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """The scores of a query's terms in some files. `bodies` and `body_cover` have the shape [files]; `fields` and
-    `field_scores` [FIELDS, files].
+    """The scores of a query's terms in some files. `whole`, `bodies` and `body_cover` have the shape [files]; `fields`
+    and `field_scores` [FIELDS, files].
 
-    - BM25, unbounded: `bodies` of all bodies of a file, `field_scores` of each field.
+    - BM25, unbounded: `bodies` of all bodies of a file, `field_scores` of each field; `whole` is BM25F of all fields
+      and the body.
     - Shares of the query's idf, 0-1: `body_cover` in a file's bodies, `fields` in each field.
     """
 
+    whole: Floats
     fields: Floats
     bodies: Floats
     field_scores: Floats
@@ -43,26 +45,33 @@ class WordScores(Protocol):
     """How well the files and chunks of a snapshot match a query's terms; 0 outside the collection."""
 
     @property
-    def files(self) -> Floats:
-        """BM25F of all fields and the body of every file row, unbounded, shape [files]."""
-
-    @property
     def rarity(self) -> float:
         """The sum of the idf, among chunks, of the query's terms, whether or not any chunk has them."""
 
+    @property
+    def best_whole(self) -> np.float32:
+        """The highest BM25F of a file; 0 without any."""
+
+    def whole(self, files: Rows) -> Floats:
+        """Returns BM25F of all fields and the body of these file rows, unbounded, shape [n]. A row may be repeated."""
+
     def of_files(self, files: Rows) -> FileWords:
-        """Returns the scores of these file rows, in their order."""
+        """Returns the scores of these distinct file rows, in their order."""
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """Returns the scores of these chunks, local to the groups."""
+
+    def best_by_whole(self, limit: int, paths: Sequence[str]) -> Rows:
+        """Returns the `limit` file rows with the highest BM25F above 0, in no particular order. Ties are decided by
+        path."""
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
         """Returns the `limit` file rows whose best chunks have the highest BM25 above 0, in no particular order. Ties
         are decided by path."""
 
     def keep(self, chunks: Flags, files: Flags) -> None:
-        """Sets `files`, and of chunks `bodies` and `names`, to 0 where the flags of shape [chunks] and [files] are
-        false."""
+        """Sets BM25F of files, and of chunks `bodies` and `names`, to 0 where the flags of shape [chunks] and [files]
+        are false."""
 
 
 def balance(first: float, second: float) -> tuple[np.float32, np.float32]:
