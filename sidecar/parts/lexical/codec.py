@@ -52,7 +52,7 @@ def _encode(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
     # The first key is less than 2^56, so its highest byte leaves room for the width.
     heads = (keys[begins].astype("<u8") << np.uint64(8)) | widths.astype("<u8")
     whole[offsets[:, None] + np.arange(_HEADER)] = heads.view(np.uint8).reshape(-1, _HEADER)
-    for width in np.unique(widths).tolist():
+    for width in _widths_among(widths):
         chosen = np.flatnonzero(widths == width)
         of_chosen = _ranges(begins[chosen], counts[chosen])
         at = _ranges(offsets[chosen] + _HEADER, counts[chosen], width)
@@ -83,7 +83,7 @@ def _decode(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
     sizes = (lengths - _HEADER) // (widths + 1)
     starts = np.cumsum(sizes) - sizes
     deltas = np.empty(int(sizes.sum()), np.int64)
-    for width in np.unique(widths).tolist():
+    for width in _widths_among(widths):
         chosen = np.flatnonzero(widths == width)
         at = _ranges(offsets[chosen] + _HEADER, sizes[chosen], width)
         values = whole[at].astype(np.int64)
@@ -123,13 +123,18 @@ def _keys_together(blobs: Sequence[bytes], widths: Ids, firsts: Ids, sizes: Ids)
     """Decodes the blobs of each width at once."""
     sized = list(zip(blobs, sizes.tolist(), strict=True))
     deltas, width_of_each = np.empty(int(sizes.sum()), np.int64), np.repeat(widths, sizes)
-    for width in np.unique(widths).tolist():
+    for width in _widths_among(widths):
         joined = b"".join([blob[_HEADER:-size] for blob, size in sized if blob[0] == width])
         deltas[width_of_each == width] = np.frombuffer(joined, _TYPES[width])
     keys = deltas.cumsum()
     # The first difference of a blob is 0, see `decode_all`.
     keys += np.repeat(firsts - keys[np.cumsum(sizes) - sizes], sizes)
     return keys
+
+
+def _widths_among(widths: Ids) -> list[int]:
+    """Returns the distinct widths. `np.unique` would import numpy's masked arrays, which delays the first search."""
+    return [width for width in _WIDTHS if (widths == width).any()]
 
 
 def postings_in(length: int, width: int) -> int:

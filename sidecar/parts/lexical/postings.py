@@ -96,6 +96,12 @@ class PostingsByTerm:
     tfs: Tfs
     bounds: Ids
 
+    def of_terms(self, terms: slice) -> PostingsByTerm:
+        """Returns the occurrences of a range of the terms, without copying them."""
+        bounds = self.bounds[terms.start : terms.stop + 1]
+        part = slice(*bounds[[0, -1]].tolist())
+        return PostingsByTerm(self.ids[part], self.tfs[part], bounds - bounds[0])
+
 
 class FoundPostings:
     """The postings of some terms in all segments. Each column is decoded when it is first read."""

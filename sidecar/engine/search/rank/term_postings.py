@@ -6,7 +6,7 @@ Long postings have stored bounds (`parts/lexical/bounds.py`). Of others, the sco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,6 +25,8 @@ from sidecar.parts.lexical.codec import Tfs
 from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
 from sidecar.parts.lexical.postings import COLUMNS, PostingsByTerm, read_with_bounds
 
+_AT_ONCE = 1 << 17
+"""Postings without bounds that are scored together: enough to be fast, and few enough to take little memory."""
 MOST_KEPT = 64 * 1024 * 1024
 """The maximum number of bytes of postings that are kept."""
 
@@ -99,8 +101,10 @@ def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str
     parts = [[] if bounds is None else [_bounded(columns, bounds)] for bounds in found.bounds]
     none = np.zeros(COLUMNS, np.int64)
     bounded = list(np.array([some[0].sizes.sum(axis=1) if some else none for some in parts], np.int64).T)
-    if any((np.diff(each.bounds) > first).any() for each, first in zip(found.columns, bounded, strict=True)):
-        for some, part in zip(parts, _scored(columns, found.columns, bounded), strict=True):
+    left = np.sum([np.diff(each.bounds) for each in found.columns], axis=0) - np.sum(bounded, axis=0)
+    for lot in _lots(left):
+        of_columns = [each.of_terms(lot) for each in found.columns]
+        for some, part in zip(parts[lot], _scored(columns, of_columns, [each[lot] for each in bounded]), strict=True):
             some.append(part)
     return [
         _joined(columns, some or [_NOTHING], [_of_term(of_column, number) for of_column in found.columns])
@@ -111,6 +115,19 @@ def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str
 _NO_SCORES = np.zeros(0, np.float32)
 _NO_RUNS = np.zeros((COLUMNS, 0), np.int32)
 _NOTHING = _Part(NO_ROWS, _NO_RUNS, _NO_RUNS, NO_ROWS, _NO_SCORES, _NO_SCORES)
+
+
+def _lots(counts: Ids) -> Iterator[slice]:
+    """Yields ranges of terms that have about `_AT_ONCE` postings together, or are a single one; terms without any are
+    left out where that is possible. `counts` are the numbers of their postings."""
+    begin, total = 0, 0
+    for term, count in enumerate(counts.tolist()):
+        if total and total + count > _AT_ONCE:
+            yield slice(begin, term)
+            begin, total = term, 0
+        total += count
+    if total:
+        yield slice(begin, len(counts))
 
 
 def _of_term(found: PostingsByTerm, number: int) -> tuple[Ids, Tfs]:
