@@ -21,8 +21,8 @@ from sidecar.parts.confine import apply_limits, computing, limit_memory, memory_
 from sidecar.stdio import take_stdio
 
 _MOST_WORKSPACES = 32
-_GROWN = 5
-"""A process that has grown by a fifth of the memory that a file may use is replaced by a new one, which takes a third
+_GROWN = 7
+"""A process that has grown by a seventh of the memory that a file may use is replaced by a new one, which takes a third
 of a second. When it could grow by a third, it held up to 178 MB."""
 
 
