@@ -12,7 +12,8 @@ from sidecar.parts.lexical.bm25 import length_norms, saturate
 from sidecar.parts.lexical.bounds import BoundsReader, FileBounds
 from sidecar.parts.lexical.curves import CHUNK_CURVE
 from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
-from sidecar.parts.lexical.postings import Postings, WithBounds, read_lengths, read_postings, read_with_bounds
+from sidecar.parts.lexical.postings import Postings, WithBounds, read_postings, read_with_bounds
+from sidecar.parts.lexical.segments import read_lengths
 from sidecar.parts.lexical.stepped_merge import MOST_LEFT, SteppedMerge
 from tests.parts.lexical_tables import STEMS, alive_content, remove, write
 

@@ -16,14 +16,8 @@ from sidecar.parts.lexical.codec import decode_all, decode_few, encode_runs
 from sidecar.parts.lexical.definitions import find_definitions, find_places, find_stems, read_definitions
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
-from sidecar.parts.lexical.postings import (
-    merge_segments,
-    newest_segment,
-    read_bodies,
-    read_lengths,
-    read_postings,
-    write_segment,
-)
+from sidecar.parts.lexical.postings import merge_segments, read_bodies, read_postings, write_segment
+from sidecar.parts.lexical.segments import newest_segment, read_lengths
 from tests.examples import examples
 from tests.parts.lexical_tables import STEMS, alive_content, of_place, prepare, remove, segments, write
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
-from sidecar.parts.lexical.postings import merge_segments, read_lengths
+from sidecar.parts.lexical.postings import merge_segments
+from sidecar.parts.lexical.segments import read_lengths
 from sidecar.parts.lexical.stepped_merge import MOST_LEFT, SteppedMerge
 from tests.examples import examples
 from tests.parts.lexical_tables import STEMS, alive_content, prepare, remove, segments, write

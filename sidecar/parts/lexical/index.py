@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from sidecar.model.files import ParsedFile
-from sidecar.parts.lexical import definitions, postings
+from sidecar.parts.lexical import definitions, postings, segments
 from sidecar.parts.lexical.analyse import LEXICAL_VERSION, FileTerms, analyse
 from sidecar.parts.lexical.stepped_merge import SteppedMerge
 from sidecar.parts.lexical.tokens import TOKENS_VERSION
@@ -22,7 +22,7 @@ class LexicalIndex:
 
     def create_tables(self, connection: sqlite3.Connection) -> None:
         """Creates the tables of postings and definitions."""
-        postings.create_tables(connection)
+        segments.create_tables(connection)
         definitions.create_tables(connection)
 
     def analyse(self, path: str, parsed: ParsedFile) -> FileTerms:
@@ -45,8 +45,8 @@ class LexicalIndex:
         definitions.forget_files(connection, file_ids)
 
     def newest_segment(self, connection: sqlite3.Connection) -> int:
-        """See `postings.newest_segment`."""
-        return postings.newest_segment(connection)
+        """See `segments.newest_segment`."""
+        return segments.newest_segment(connection)
 
     def merge_segments(
         self,

@@ -25,14 +25,13 @@ from sidecar.model.terms import Ids
 from sidecar.parts.lexical.alive import mostly_dead, still_with
 from sidecar.parts.lexical.bounds import LONG, BoundsMaker
 from sidecar.parts.lexical.merge_choice import due_segments
-from sidecar.parts.lexical.postings import (
+from sidecar.parts.lexical.postings import merge_rows, next_rows
+from sidecar.parts.lexical.segments import (
     insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
     make_room_for_bounds,
-    merge_rows,
-    next_rows,
     next_segment,
     segments_without_bounds,
 )

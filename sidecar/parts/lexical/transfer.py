@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.codec import decode_all, encode_runs
-from sidecar.parts.lexical.postings import insert_rows, next_segment
+from sidecar.parts.lexical.segments import insert_rows, insert_segment, next_segment
+from sidecar.parts.lexical.values import Lengths
 
 COLUMNS = ("bodies", "names", "fields")
 MOST_TERMS = 20_000
@@ -156,19 +157,10 @@ def put_in(
             postings += _check_blobs([blob for blob in column if blob], first, many, step)
         rows = zip(block.terms, *block.columns, strict=True)
         insert_rows(connection, segment, ((term, *(blob or None for blob in blobs)) for term, *blobs in rows))
-    fields = lengths.fields[with_chunks]
-    connection.execute(
-        "INSERT INTO lexical_segments(segment, postings, chunk_ids, chunk_lengths, file_ids, field_lengths)"
-        " VALUES(?, ?, ?, ?, ?, ?)",
-        (
-            segment,
-            postings,
-            np.arange(before.chunks + 1, before.chunks + len(lengths.bodies) + 1, dtype="<i8").tobytes(),
-            lengths.bodies.astype("<u4").tobytes(),
-            (with_chunks + before.files + 1).astype("<i8").tobytes(),
-            fields.astype("<u4").tobytes(),
-        ),
-    )
+    chunk_ids = np.arange(before.chunks + 1, before.chunks + len(lengths.bodies) + 1)
+    file_ids = with_chunks + before.files + 1
+    listed = Lengths(chunk_ids, lengths.bodies, file_ids, lengths.fields[with_chunks])
+    insert_segment(connection, segment, postings, listed)
 
 
 def _check_terms(terms: Sequence[str], last: str) -> str:

@@ -19,7 +19,7 @@ from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, length_norms
 from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE
-from sidecar.parts.lexical.postings import newest_lengths, read_lengths
+from sidecar.parts.lexical.segments import newest_lengths, read_lengths
 from sidecar.parts.lexical.values import Lengths
 
 _T = TypeVar("_T", bound=np.generic)

@@ -23,7 +23,8 @@ from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.bounds import BoundsReader, FileBounds, together
 from sidecar.parts.lexical.codec import Tfs
 from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
-from sidecar.parts.lexical.postings import COLUMNS, PostingsByTerm, read_with_bounds
+from sidecar.parts.lexical.postings import PostingsByTerm, read_with_bounds
+from sidecar.parts.lexical.segments import COLUMNS
 
 _AT_ONCE = 1 << 17
 """Postings without bounds that are scored together: enough to be fast, and few enough to take little memory."""
