@@ -18,14 +18,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model.terms import Ids
+from sidecar.model.terms import Collection, Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, length_norms, saturate
-from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_CURVES, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
+from sidecar.parts.lexical.curves import (
+    CHUNK_CURVE,
+    FIELD_CURVES,
+    FIELD_K1,
+    FIELD_WEIGHTS,
+    FILE_CURVE,
+    damped,
+    score_fields,
+    weighted_sums,
+)
 from sidecar.parts.lexical.values import Flat, Lengths
 
 LONG = 1024
@@ -35,7 +45,7 @@ AVERAGES = 2 + FIELDS
 VERSION = 1
 """Raise this when the layout or a curve changes. Bounds of another version are not used, and made anew at rest."""
 _HEADER = Struct("<BBBBIQ")
-_COLLECTIONS = 2
+_COLLECTIONS = len(get_args(Collection))
 _REFERENCES = _HEADER.size + 4 * _COLLECTIONS * AVERAGES
 _TYPES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4)}
 _ROWS = (1, 1, 3, 2)
@@ -95,8 +105,8 @@ class BoundsMaker:
     def make(self, terms: int, bodies: Flat, names: Flat, fields: Flat) -> Iterator[tuple[int, bytes]]:
         """Yields the number of each term that has many postings, ascending, and its bounds. `terms` is the number of
         terms. The postings must be in order of terms and keys, and be those of the segment's chunks and files."""
-        counts = np.bincount(bodies.terms, minlength=terms) + np.bincount(fields.terms, minlength=terms)
-        many = counts >= self._long
+        postings = np.bincount(bodies.terms, minlength=terms) + np.bincount(fields.terms, minlength=terms)
+        many = postings >= self._long
         if not (many.any() and self._in_order):
             return
         span = len(self._file_ids)
@@ -135,16 +145,13 @@ class BoundsMaker:
         cells, _, sizes = _runs(flat.terms * span + self._holders[self._chunk_ids.searchsorted(flat.keys)])
         return cells, sizes
 
-    def _in_fields(self, flat: Flat, span: int) -> tuple[Ids, Ids, NDArray[np.float64]]:
+    def _in_fields(self, flat: Flat, span: int) -> tuple[Ids, Ids, Floats]:
         """Returns the cells that have postings, their numbers, and the weighted sum of BM25 of the file's fields."""
         ids = flat.keys // FIELDS
         files, fields = self._file_ids.searchsorted(ids), flat.keys - ids * FIELDS
         cells, starts, sizes = _runs(flat.terms * span + files)
-        tfs = flat.tfs.astype(np.float32)
-        scores = tfs * (FIELD_K1 + 1)[fields] / (tfs + self._norms[files, 1 + fields])
-        number = np.arange(len(starts)).repeat(sizes)
-        sums = np.bincount(number, weights=scores * FIELD_WEIGHTS[fields], minlength=len(starts))
-        return cells, sizes, np.asarray(sums, np.float64)
+        scores = score_fields(fields, flat.tfs, self._norms[files, 1 + fields])
+        return cells, sizes, weighted_sums(fields, scores, np.arange(len(starts)).repeat(sizes), len(starts))
 
     def _encode(self, files: Ids, sizes: Ids, counts: Ids, codes: NDArray[np.uint8]) -> bytes:
         """`sizes` has the shape [3, files], and `codes` [2, files]."""

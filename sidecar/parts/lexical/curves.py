@@ -39,3 +39,15 @@ _DAMPING = 0.15
 def damped(sums: NDArray[Real], weights: Floats | np.float32 = _ONE) -> NDArray[Real]:
     """Returns BM25F of each weighted sum over the body and the fields: `weights` times the sum, saturated once more."""
     return np.asarray(weights * sums / (1 + np.float32(_DAMPING) * sums))
+
+
+def score_fields(fields: NDArray[np.integer], tfs: NDArray[np.uint8], norms: Floats) -> Floats:
+    """Returns BM25 of each posting in fields. `fields` are the numbers of the fields, `norms` their length norms."""
+    counts = tfs.astype(np.float32)
+    return np.asarray(counts * (FIELD_K1 + 1).take(fields) / (counts + norms))
+
+
+def weighted_sums(fields: NDArray[np.integer], scores: Floats, of: NDArray[np.int64], count: int) -> Floats:
+    """Returns the weighted sums of scores in fields, for each of so many files. `of` has the file of each score."""
+    # Summed in double precision, one after the other, so that the result does not depend on the number of files.
+    return np.bincount(of, weights=scores * FIELD_WEIGHTS.take(fields), minlength=count).astype(np.float32)

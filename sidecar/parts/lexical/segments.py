@@ -127,19 +127,23 @@ def insert_segment(
 ) -> None:
     """Lists a segment, so that readers see its postings from now on. `postings` is their number; `bounded` says whether
     it has bounds."""
+    # Without bounds, the tables may be those of an earlier version.
+    column, version = (", bounded", (VERSION,)) if bounded else ("", ())
+    values = (*_values_of(lengths), *version)
     connection.execute(
-        f"INSERT INTO lexical_segments(segment, postings, {_LENGTHS}) VALUES(?, ?, ?, ?, ?, ?)",
-        (
-            segment,
-            postings,
-            lengths.chunk_ids.astype("<i8").tobytes(),
-            lengths.bodies.astype("<u4").tobytes(),
-            lengths.file_ids.astype("<i8").tobytes(),
-            lengths.fields.astype("<u4").tobytes(),
-        ),
+        f"INSERT INTO lexical_segments(segment, postings, {_LENGTHS}{column}) VALUES(?, ?{', ?' * len(values)})",
+        (segment, postings, *values),
     )
-    if bounded:
-        connection.execute("UPDATE lexical_segments SET bounded = ? WHERE segment = ?", (VERSION, segment))
+
+
+def _values_of(lengths: Lengths) -> tuple[bytes, ...]:
+    """Returns the values of `_LENGTHS`."""
+    return (
+        lengths.chunk_ids.astype("<i8").tobytes(),
+        lengths.bodies.astype("<u4").tobytes(),
+        lengths.file_ids.astype("<i8").tobytes(),
+        lengths.fields.astype("<u4").tobytes(),
+    )
 
 
 def _lengths(rows: sqlite3.Cursor) -> Lengths:

@@ -21,7 +21,7 @@ from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FILE_CURVE, damped, score_fields, weighted_sums
 from sidecar.parts.lexical.postings import FoundPostings, Postings, found_in, rows_of
 from sidecar.parts.lexical.telling import TermCounts, most_telling
 
@@ -106,11 +106,11 @@ def _compute_together(snapshot: SearchedSnapshot, columns: IndexColumns, posting
     body = saturate(counts, columns.file_norms[body_files], FILE_CURVE.k1)
 
     held, holders = _alive(in_fields, columns.files.rows(in_fields.ids // FIELDS))
-    fields, tfs = held.ids % FIELDS, held.tfs.astype(np.float32)
-    scores = tfs * (FIELD_K1[fields] + 1) / (tfs + columns.field_norms[holders, fields])
+    fields = held.ids % FIELDS
+    scores = score_fields(fields, held.tfs, columns.field_norms[holders, fields])
     starts, number = _runs(held.places, holders)
     field_terms, field_files = held.places[starts], holders[starts]
-    weighted = np.bincount(number, weights=scores * FIELD_WEIGHTS[fields], minlength=len(starts)).astype(np.float32)
+    weighted = weighted_sums(fields, scores, number, len(starts))
 
     found = np.zeros((terms, files), np.float32)
     found[body_terms, body_files] = body

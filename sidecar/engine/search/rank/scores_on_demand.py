@@ -12,7 +12,7 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,14 +21,14 @@ import numpy as np
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.strongest import reached_by, strongest
-from sidecar.engine.search.rank.term_postings import score_fields, scored_terms, weighted
+from sidecar.engine.search.rank.term_postings import scored_terms, scores_in_fields
 from sidecar.engine.search.rank.term_runs import NO_ROWS, FilesOfTerms, Found, Keys, Runs, joined
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, WordScores, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.curves import CHUNK_CURVE, FILE_CURVE, damped
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FILE_CURVE, damped, weighted_sums
 from sidecar.parts.lexical.telling import TermCounts, most_telling
 
 _AT_ONCE = 4
@@ -52,6 +52,26 @@ class _InFiles:
     of: Ids
 
 
+class _BestFiles:
+    """The best files by BM25F, which are computed once for several callers."""
+
+    def __init__(self, bounds: Callable[[], Floats], score: Callable[[Rows], Floats]) -> None:
+        """See `best_files`; `bounds` is called when it is needed."""
+        self._bounds, self._score = bounds, score
+        self._known: tuple[int, Floats] | None = None
+
+    def among(self, limit: int) -> Floats:
+        """Returns the scores of every file row that may be among the `limit` best, shape [files]. Others have 0, or
+        also their scores."""
+        if self._known is None or self._known[0] < limit:
+            self._known = limit, best_files(self._bounds(), self._score, limit)
+        return self._known[1]
+
+    def forget(self) -> None:
+        """To be called when scores or bounds have changed."""
+        self._known = None
+
+
 class ScoresOnDemand:
     """The scores of one query; see `WordScores`."""
 
@@ -69,7 +89,7 @@ class ScoresOnDemand:
         self._total = np.float32(float(np.sum([term.weight for term in self._terms], dtype=np.float64)) + missing)
         self._kept: Flags | None = None
         self._kept_files: Flags | None = None
-        self._best: tuple[int, Floats] | None = None
+        self._best = _BestFiles(self.whole_bounds, self.score_whole)
 
     @cached_property
     def _files(self) -> FilesOfTerms:
@@ -111,11 +131,11 @@ class ScoresOnDemand:
         found = self._files.find(files)
         in_fields = self._fields.of(found)
         rows = files[found.places]
-        fields, scores = score_fields(self._columns, in_fields.keys, in_fields.tfs, rows[in_fields.of])
+        fields, scores = scores_in_fields(self._columns, in_fields.keys, in_fields.tfs, rows[in_fields.of])
         return _InFiles(
             found=found,
             bodies=saturate(self._counts[found.at], self._columns.file_norms[rows], FILE_CURVE.k1),
-            sums=weighted(fields, scores, in_fields.of, len(found.at)),
+            sums=weighted_sums(fields, scores, in_fields.of, len(found.at)),
             fields=fields,
             scores=scores,
             of=in_fields.of,
@@ -133,7 +153,7 @@ class ScoresOnDemand:
     @property
     def best_whole(self) -> np.float32:
         """See `WordScores`."""
-        return np.float32(self._best_files(1).max(initial=0))
+        return np.float32(self._best.among(1).max(initial=0))
 
     def whole(self, files: Rows) -> Floats:
         """See `WordScores`."""
@@ -145,10 +165,7 @@ class ScoresOnDemand:
 
     def whole_bounds(self) -> Floats:
         """Returns an upper bound for BM25F of each file row, shape [files]."""
-        bounds = np.zeros(len(self._columns.group_of), np.float32)
-        for term in self._terms:
-            np.add.at(bounds, term.files, term.weight * term.whole)
-        return self._bounds(bounds)
+        return self._summed((term.files, term.weight * term.whole) for term in self._terms)
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""
@@ -164,13 +181,7 @@ class ScoresOnDemand:
 
     def best_by_whole(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
-        return strongest(self._best_files(limit), limit, paths)
-
-    def _best_files(self, limit: int) -> Floats:
-        """Returns BM25F of every file row that may be among the `limit` best, shape [files]; 0 for the others."""
-        if self._best is None or self._best[0] < limit:
-            self._best = limit, best_files(self.whole_bounds(), self.score_whole, limit)
-        return self._best[1]
+        return strongest(self._best.among(limit), limit, paths)
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
@@ -183,16 +194,17 @@ class ScoresOnDemand:
 
     def keep(self, chunks: Flags, files: Flags) -> None:
         """See `WordScores`."""
-        self._kept, self._kept_files, self._best = chunks, files, None
+        self._kept, self._kept_files = chunks, files
+        self._best.forget()
 
     def bounds(self) -> Floats:
         """Returns an upper bound for the score of the best chunk of each file row, shape [files]."""
-        bounds = np.zeros(len(self._columns.group_of), np.float32)
-        for term in self._terms:
-            np.add.at(bounds, term.files, term.chunk_weight * term.best)
-        return self._bounds(bounds)
+        return self._summed((term.files, term.chunk_weight * term.best) for term in self._terms)
 
-    def _bounds(self, sums: Floats) -> Floats:
+    def _summed(self, of_terms: Iterable[tuple[Rows, Floats]]) -> Floats:
+        sums = np.zeros(len(self._columns.group_of), np.float32)
+        for files, bounds in of_terms:
+            np.add.at(sums, files, bounds)
         if self._kept_files is not None:
             sums[~self._kept_files] = 0
         sums *= _SLACK
@@ -231,6 +243,7 @@ class MixedScores:
         self._fields = [_factors(a, b) for a, b in zip(first.field_scores, second.field_scores, strict=True)]
         self._chunks = balance(_highest_chunk(one), _highest_chunk(other))
         self._whole = balance(float(one.best_whole), float(other.best_whole))
+        self._best = _BestFiles(self._whole_bounds, self._score_whole)
         self.rarity = other.rarity
 
     def of_files(self, files: Rows) -> FileWords:
@@ -248,7 +261,7 @@ class MixedScores:
     @property
     def best_whole(self) -> np.float32:
         """See `WordScores`."""
-        return np.float32(self._best_files(1).max(initial=0))
+        return np.float32(self._best.among(1).max(initial=0))
 
     def whole(self, files: Rows) -> Floats:
         """See `WordScores`."""
@@ -256,15 +269,13 @@ class MixedScores:
 
     def best_by_whole(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
-        return strongest(self._best_files(limit), limit, paths)
+        return strongest(self._best.among(limit), limit, paths)
 
-    def _best_files(self, limit: int) -> Floats:
-        bounds = balanced(self._one.whole_bounds(), self._other.whole_bounds(), self._whole)
+    def _whole_bounds(self) -> Floats:
+        return balanced(self._one.whole_bounds(), self._other.whole_bounds(), self._whole)
 
-        def score(files: Rows) -> Floats:
-            return balanced(self._one.score_whole(files), self._other.score_whole(files), self._whole)
-
-        return best_files(bounds, score, limit)
+    def _score_whole(self, files: Rows) -> Floats:
+        return balanced(self._one.score_whole(files), self._other.score_whole(files), self._whole)
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""
@@ -281,6 +292,7 @@ class MixedScores:
         """See `WordScores`."""
         self._one.keep(chunks, files)
         self._other.keep(chunks, files)
+        self._best.forget()
 
     def _bodies_of(self, groups: ChunkGroups) -> Floats:
         return balanced(self._one.bodies(groups), self._other.bodies(groups), self._chunks)

@@ -230,8 +230,8 @@ class Signals:
     def users(self) -> Floats:
         """The sum of BM25F, relative to the best file, over the files that mention each of the likeliest candidates:
         shape [likeliest], not in 0-1."""
-        best = self.match.best_whole
-        return self.mentions.sums(lambda files: self.match.whole(files) / best if best else self.match.whole(files))
+        best = self.match.best_whole or np.float32(1)
+        return self.mentions.sums(lambda files: self.match.whole(files) / best)
 
     def of_likeliest(self, values: NDArray[np.floating]) -> Floats:
         """Returns values of the likeliest candidates as an array over all candidates; 0 for the others."""

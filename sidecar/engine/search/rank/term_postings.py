@@ -22,7 +22,7 @@ from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.bounds import BoundsReader, FileBounds, together
 from sidecar.parts.lexical.codec import Tfs
-from sidecar.parts.lexical.curves import CHUNK_CURVE, FIELD_K1, FIELD_WEIGHTS, FILE_CURVE, damped
+from sidecar.parts.lexical.curves import CHUNK_CURVE, FILE_CURVE, damped, score_fields, weighted_sums
 from sidecar.parts.lexical.postings import PostingsByTerm, read_with_bounds
 from sidecar.parts.lexical.segments import COLUMNS
 
@@ -70,17 +70,11 @@ def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Seque
     return [found[term] for term in terms]
 
 
-def score_fields(columns: IndexColumns, keys: Keys, tfs: Tfs, files: Rows) -> tuple[Keys, Floats]:
+def scores_in_fields(columns: IndexColumns, keys: Keys, tfs: Tfs, files: Rows) -> tuple[Keys, Floats]:
     """Returns the field and BM25 of each posting in fields. `files` are the rows of their files."""
-    fields, counts = keys % FIELDS, tfs.astype(np.float32)
+    fields = keys % FIELDS
     norms = columns.field_norms.ravel().take(files * np.int64(FIELDS) + fields)
-    return fields, counts * (FIELD_K1 + 1).take(fields) / (counts + norms)
-
-
-def weighted(fields: Keys, scores: Floats, of: Ids, count: int) -> Floats:
-    """Returns the weighted sums of scores in fields, for each of so many files. `of` has the file of each score."""
-    # Summed in double precision, one after the other, as `contributions.py` does.
-    return np.bincount(of, weights=scores * FIELD_WEIGHTS.take(fields), minlength=count).astype(np.float32)
+    return fields, score_fields(fields, tfs, norms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +88,11 @@ class _Part:
     counts: Rows
     best: Floats
     whole: Floats
+
+
+_NO_SCORES = np.zeros(0, np.float32)
+_NO_RUNS = np.zeros((COLUMNS, 0), np.int32)
+_NOTHING = _Part(NO_ROWS, _NO_RUNS, _NO_RUNS, NO_ROWS, _NO_SCORES, _NO_SCORES)
 
 
 def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> list[ScoredTerm]:
@@ -111,11 +110,6 @@ def _read(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str
         _joined(columns, some or [_NOTHING], [_of_term(of_column, number) for of_column in found.columns])
         for number, some in enumerate(parts)
     ]
-
-
-_NO_SCORES = np.zeros(0, np.float32)
-_NO_RUNS = np.zeros((COLUMNS, 0), np.int32)
-_NOTHING = _Part(NO_ROWS, _NO_RUNS, _NO_RUNS, NO_ROWS, _NO_SCORES, _NO_SCORES)
 
 
 def _lots(counts: Ids) -> Iterator[slice]:
@@ -219,8 +213,8 @@ def _weighted_fields(columns: IndexColumns, fields: _Cells) -> Floats:
     if len(of) < len(keys):
         at = (fields.starts - (fields.sizes.cumsum() - fields.sizes)).repeat(fields.sizes) + np.arange(len(of))
         keys, tfs = keys[at], tfs[at]
-    in_fields, scores = score_fields(columns, keys, tfs, fields.files[of])
-    return weighted(in_fields, scores, of, len(fields.files))
+    in_fields, scores = scores_in_fields(columns, keys, tfs, fields.files[of])
+    return weighted_sums(in_fields, scores, of, len(fields.files))
 
 
 def _best_chunks(columns: IndexColumns, bodies: _Cells) -> Floats:

@@ -43,7 +43,7 @@ class InRuns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Postings of one term in one column.
+    """Postings of one term in one column, or of several, term after term.
 
     `keys` and `tfs` are parallel: what each posting counts in, which is the id of a chunk or file id * FIELDS + field,
     and how often it occurs there. The postings in file i of the term are `sizes[i]`, the first of which is `starts[i]`;
