@@ -284,6 +284,9 @@ class Lexical(Protocol):
     def create_tables(self, connection: sqlite3.Connection) -> None:
         """Creates its tables in an empty manifest."""
 
+    def update_tables(self, connection: sqlite3.Connection) -> None:
+        """Adds to its tables what a manifest of an earlier version lacks. Takes no time."""
+
     def analyse(self, path: str, parsed: ParsedFile) -> FileTerms:
         """Returns the terms and definitions of a file for `write_segment`. Needs no database."""
 

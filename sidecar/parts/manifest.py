@@ -41,7 +41,10 @@ from sidecar.parts.manifest_reads import read_first_beyond
 from sidecar.parts.one_step import insert_in_few_steps, packed_by_id, unpacked, values_in_one_step
 from sidecar.parts.paths import storable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+READABLE_VERSIONS = (2, SCHEMA_VERSION)
+"""A manifest of an earlier one is updated when it is opened for writing, and from then on no earlier sidecar reads it:
+that would miss what the new tables have."""
 _LONGEST_JOURNAL = 4000
 """In pages. A commit that makes the journal longer also writes it into the file, and waits for the disk: with 1000,
 which is SQLite's default, one saved file in ten waited for a tenth of a second."""
@@ -213,15 +216,18 @@ class Manifest:
             row = self.connection.execute("SELECT value FROM meta WHERE key = 'kept_releases'").fetchone()
         return int(row[0]) if row else 0
 
-    def begin(self) -> None:
-        """Records that the manifest is being written, so that an unclean end can be detected later. A transaction of
-        its own."""
+    def begin(self, more_updates: Iterable[Any] = ()) -> None:
+        """Records that the manifest is being written, so that an unclean end can be detected later, and adds what a
+        manifest of an earlier version lacks. A transaction of its own. `more_updates` are functions of other parts that
+        do this for their tables; they are called with the connection."""
         with self.transaction() as connection:
+            for update in more_updates:
+                update(connection)
             connection.execute(AWAITED_TABLE)
             if not connection.execute("SELECT 1 FROM pragma_table_info('files') WHERE name = 'blob'").fetchone():
                 # A manifest of an earlier version: the ids come with the next reading of each file.
                 connection.execute("ALTER TABLE files ADD COLUMN blob BLOB NOT NULL DEFAULT x''")
-            self.set_meta(clean=0)
+            self.set_meta(clean=0, schema=SCHEMA_VERSION)
 
     def set_meta(self, **facts: Any) -> None:
         """Writes entries of the meta table. Inside a transaction."""

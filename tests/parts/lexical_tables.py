@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 
+import numpy as np
+
 from sidecar.model.files import Chunk, Definition, ParsedFile
 from sidecar.parts.lexical.analyse import FIELDS, analyse
+from sidecar.parts.lexical.codec import decode_few, encode_runs, postings_in
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.postings import Postings, read_postings
 
@@ -63,6 +66,23 @@ def of_place(postings: Postings, place: int) -> list[tuple[int, int]]:
     """Ids and counts of one term."""
     here = postings.places == place
     return list(zip(postings.ids[here].tolist(), postings.tfs[here].tolist(), strict=True))
+
+
+def make_earlier(connection: sqlite3.Connection) -> None:
+    """Turns the tables into those of an earlier version: all postings in one table, with plain blobs, and no bounds."""
+    for segment, term, *blobs in connection.execute(
+        "SELECT segment, term, l.bodies, l.names, l.fields FROM lexical_postings JOIN lexical_long l ON l.id = long"
+    ).fetchall():
+        plain = [
+            blob and next(encode_runs(*decode_few([blob])[:2], np.array([0, postings_in(blob)]))) for blob in blobs
+        ]
+        connection.execute(
+            "UPDATE lexical_postings SET bodies = ?, names = ?, fields = ? WHERE segment = ? AND term = ?",
+            (*plain, segment, term),
+        )
+    connection.execute("DROP TABLE lexical_long")
+    connection.execute("ALTER TABLE lexical_postings DROP COLUMN long")
+    connection.execute("ALTER TABLE lexical_segments DROP COLUMN bounded")
 
 
 def segments(connection: sqlite3.Connection) -> int:

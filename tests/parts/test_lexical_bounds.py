@@ -13,9 +13,9 @@ from sidecar.parts.lexical.bounds import BoundsReader, FileBounds
 from sidecar.parts.lexical.curves import CHUNK_CURVE
 from sidecar.parts.lexical.merge_choice import MERGE_FACTOR
 from sidecar.parts.lexical.postings import Postings, WithBounds, read_postings, read_with_bounds
-from sidecar.parts.lexical.segments import read_lengths
+from sidecar.parts.lexical.segments import read_lengths, update_tables
 from sidecar.parts.lexical.stepped_merge import MOST_LEFT, SteppedMerge
-from tests.parts.lexical_tables import STEMS, alive_content, remove, write
+from tests.parts.lexical_tables import STEMS, alive_content, make_earlier, remove, write
 
 
 def rest(connection: sqlite3.Connection, *, large: int = 0, long: int = 1) -> None:
@@ -42,7 +42,7 @@ def bounds_of(connection: sqlite3.Connection, term: str, factor: float = 1) -> F
 
 
 def bounded(connection: sqlite3.Connection) -> int:
-    (count,) = connection.execute("SELECT count(*) FROM lexical_postings WHERE bounds IS NOT NULL").fetchone()
+    (count,) = connection.execute("SELECT count(bounds) FROM lexical_long").fetchone()
     return int(count)
 
 
@@ -58,7 +58,10 @@ def test_only_a_large_index_has_bounds_and_only_of_terms_with_many_postings(conn
     for _ in range(MOST_LEFT):
         write(connection, *["alpha"] * 3)
     rest(connection, large=100, long=12)
-    long = {term for (term,) in connection.execute("SELECT term FROM lexical_postings WHERE bounds IS NOT NULL")}
+    found = connection.execute(
+        "SELECT term FROM lexical_postings JOIN lexical_long ON id = long WHERE bounds IS NOT NULL"
+    )
+    long = {term for (term,) in found}
     assert "alpha" in long and not any(term.startswith("rare") for term in long)
 
 
@@ -110,10 +113,10 @@ def test_postings_are_read_the_same_with_bounds_and_those_that_have_bounds_come_
 
 def test_an_index_of_an_earlier_version_is_read_and_gets_bounds_at_rest(connection: sqlite3.Connection) -> None:
     write(connection, "alpha beta", "alpha gamma")
-    connection.execute("ALTER TABLE lexical_postings DROP COLUMN bounds")
-    connection.execute("ALTER TABLE lexical_segments DROP COLUMN bounded")
+    make_earlier(connection)
     before = alive_content(connection, *STEMS)
     assert read(connection, *STEMS).bounds == [None] * len(STEMS)
+    update_tables(connection)
     write(connection, "delta")
     rest(connection)
     assert bounds_of(connection, "alpha").files.tolist() == [1, 2]
@@ -126,8 +129,9 @@ def test_an_index_of_an_earlier_version_is_read_and_gets_bounds_at_rest(connecti
 def test_bounds_of_another_version_are_not_used_and_made_anew_at_rest(connection: sqlite3.Connection) -> None:
     write(connection, "alpha beta", "alpha gamma")
     rest(connection)
-    (blob,) = connection.execute("SELECT bounds FROM lexical_postings WHERE term = 'alpha'").fetchone()
-    connection.execute("UPDATE lexical_postings SET bounds = ? WHERE term = 'alpha'", (b"\x63" + blob[1:],))
+    connection.execute(
+        "UPDATE lexical_long SET bounds = CAST(x'63' || substr(bounds, 2) AS BLOB) WHERE bounds IS NOT NULL"
+    )
     connection.execute("UPDATE lexical_segments SET bounded = 99")
     found = read(connection, "alpha")
     assert found.bounds == [None]

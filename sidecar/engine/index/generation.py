@@ -28,7 +28,7 @@ from sidecar.logs import workspace_log
 from sidecar.model.terms import Collection, Embedder
 from sidecar.parts.coverage import CANCELLED, is_cancelled, read_coverage
 from sidecar.parts.database import closed_on_error, connect, copy_database, file_id, translated
-from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
+from sidecar.parts.manifest import READABLE_VERSIONS, SCHEMA_VERSION, Manifest
 from sidecar.parts.manifest_reads import highest_chunk_id
 from sidecar.parts.paths import packed_path, unpacked_path
 from sidecar.parts.slots import Slots
@@ -287,7 +287,7 @@ class Generations:
         manifest = Manifest(self._directory.manifest(number))
         chunking = chunking_of(read_meta(manifest.path), settings)
         try:
-            manifest.begin()
+            manifest.begin([self._parts.lexical.update_tables])
         except BaseException:
             manifest.close()
             raise
@@ -319,7 +319,9 @@ class Generations:
         return Writer(manifest, indexer, store_sync)
 
     def _check_versions(self, meta: Mapping[str, object]) -> None:
-        wanted = {"schema": SCHEMA_VERSION, **{f"version_{k}": v for k, v in self._parts.versions.items()}}
+        wanted = {f"version_{name}": value for name, value in self._parts.versions.items()}
+        if meta.get("schema") not in READABLE_VERSIONS:
+            wanted["schema"] = SCHEMA_VERSION
         for key, value in wanted.items():
             if meta.get(key) != value:
                 name = key.removeprefix("version_")

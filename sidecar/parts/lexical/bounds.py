@@ -42,7 +42,7 @@ LONG = 1024
 """The number of postings of a term in a segment from which it has bounds."""
 AVERAGES = 2 + FIELDS
 """The averages of a collection: the length of a chunk, of a file's body, and of each field of a file."""
-VERSION = 1
+VERSION = 2
 """Raise this when the layout or a curve changes. Bounds of another version are not used, and made anew at rest."""
 _HEADER = Struct("<BBBBIQ")
 _COLLECTIONS = len(get_args(Collection))

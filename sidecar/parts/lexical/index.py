@@ -25,6 +25,10 @@ class LexicalIndex:
         segments.create_tables(connection)
         definitions.create_tables(connection)
 
+    def update_tables(self, connection: sqlite3.Connection) -> None:
+        """See `segments.update_tables`."""
+        segments.update_tables(connection)
+
     def analyse(self, path: str, parsed: ParsedFile) -> FileTerms:
         """See `analyse.analyse`."""
         return analyse(path, parsed)

@@ -29,12 +29,13 @@ from sidecar.parts.lexical.merge_choice import MERGE_BUDGET, due_at_end, due_seg
 from sidecar.parts.lexical.segments import (
     COLUMNS,
     Row,
-    has_bounds,
+    delete_rows,
     insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
     next_segment,
+    whole_rows,
 )
 from sidecar.parts.lexical.values import Flat, Lengths
 
@@ -194,12 +195,14 @@ def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> Found
 
 
 def rows_of(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
-    """Returns a row for each of these terms and each segment that has it: the term, and the columns named."""
+    """Returns a row for each of these terms and each segment that has it: the term, and the named columns of
+    `whole_rows`."""
     rows: list[tuple[Any, ...]] = []
+    source = whole_rows(connection)
     for start in range(0, len(terms), _ASKED):
         asked = terms[start : start + _ASKED]
         rows += connection.execute(
-            f"SELECT term, {columns} FROM lexical_postings"
+            f"SELECT term, {columns} FROM {source}"
             f" WHERE segment IN (SELECT segment FROM lexical_segments) AND term IN ({','.join('?' * len(asked))})",
             list(asked),
         )
@@ -227,10 +230,9 @@ def read_with_bounds(connection: sqlite3.Connection, terms: Sequence[str], reade
     terms are looked up."""
     asked = terms[:MOST_TERMS]
     places = {term: place for place, term in enumerate(asked)}
-    columns = f"bodies, names, fields, {'bounds' if has_bounds(connection) else 'NULL'}"
     blobs_of: list[list[bytes]] = [[] for _ in asked]
     rows: list[tuple[int, bool, list[bytes | None]]] = []
-    for term, *blobs, blob in rows_of(connection, asked, columns):
+    for term, *blobs, blob in rows_of(connection, asked, "bodies, names, fields, bounds"):
         bounded = blob is not None and reader.can_read(blob)
         rows.append((places[term], not bounded, blobs))
         if bounded:
@@ -284,7 +286,7 @@ def merge_segments(
     while rows := next_rows(connection, chosen, after, _MERGED_AT_ONCE):
         pause()
         after = rows[-1][0]
-        connection.execute(f"DELETE FROM lexical_postings WHERE segment IN ({marks}) AND term <= ?", (after,))
+        delete_rows(connection, f"segment IN ({marks}) AND term <= ?", (after,))
         merged = merge_rows(rows, lengths.chunk_ids, lengths.file_ids)
         insert_rows(connection, segment, _pausing(merged.rows, pause))
         postings += merged.postings
@@ -298,12 +300,12 @@ def next_rows(connection: sqlite3.Connection, segments: Sequence[int], after: st
     """Returns the rows of the next terms above `after` in these segments, about `most`, sorted by term: all rows of
     each term, and at least one term; empty if there is none."""
     each = max(1, most // len(segments))
+    source = whole_rows(connection)
     found: list[Row] = []
     ends: list[str] = []
     for segment in segments:
         rows = connection.execute(
-            "SELECT term, bodies, names, fields FROM lexical_postings WHERE segment = ? AND term > ?"
-            " ORDER BY term LIMIT ?",
+            f"SELECT term, bodies, names, fields FROM {source} WHERE segment = ? AND term > ? ORDER BY term LIMIT ?",
             (segment, after, each),
         ).fetchall()
         found += rows
@@ -409,7 +411,7 @@ def _encoded(flat: Flat, terms: int) -> list[bytes | None]:
     if not len(flat.terms):
         return found
     starts = np.flatnonzero(np.diff(flat.terms, prepend=-1))
-    blobs = encode_runs(flat.keys, flat.tfs, np.append(starts, len(flat.terms)))
+    blobs = encode_runs(flat.keys, flat.tfs, np.append(starts, len(flat.terms)), compact=True)
     for number, blob in zip(flat.terms[starts].tolist(), blobs, strict=True):
         found[number] = blob
     return found

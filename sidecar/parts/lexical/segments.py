@@ -3,12 +3,16 @@ is in them.
 
 The primary key begins with the segment and not with the term. So a segment is appended and deleted as one range of the
 file, and a merge of small segments does not touch the large ones. A query seeks once per segment and term.
+
+Long postings are in a table of their own, `lexical_long`. SQLite reads every row that it compares with the key sought,
+and would read all postings of such rows on its way (docs/decisions/0042).
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +21,7 @@ from sidecar.model.terms import Ids
 from sidecar.parts.lexical.alive import contains
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bounds import VERSION
+from sidecar.parts.lexical.codec import postings_in
 from sidecar.parts.lexical.values import Lengths
 from sidecar.parts.one_step import insert_in_few_steps
 
@@ -36,14 +41,40 @@ CREATE TABLE lexical_postings(
     bodies BLOB,
     names BLOB,
     fields BLOB,
-    bounds BLOB,
+    long INTEGER,
     PRIMARY KEY(segment, term)
 ) WITHOUT ROWID;
+"""
+_LONG_SCHEMA = """
+CREATE TABLE lexical_long(
+    id INTEGER PRIMARY KEY,
+    in_bodies INTEGER NOT NULL,
+    bodies BLOB,
+    names BLOB,
+    fields BLOB,
+    bounds BLOB
+)
 """
 
 COLUMNS = 3
 NO_BOUNDS: Mapping[str, bytes] = {}
+LONG_ROW = 512
+"""Postings that take at least so many bytes together are in `lexical_long`."""
+_SEGMENT = 1 << 32
+"""The ids of a segment's long postings begin with its number times this."""
+_MADE_AT_ONCE = 1024
+_WHOLE = (
+    "(SELECT p.segment AS segment, p.term AS term, coalesce(p.bodies, l.bodies) AS bodies, coalesce(p.names, l.names)"
+    " AS names, coalesce(p.fields, l.fields) AS fields, l.bounds AS bounds, l.in_bodies AS in_bodies,"
+    " CASE WHEN l.id IS NULL THEN p.bodies END AS short"
+    " FROM lexical_postings p LEFT JOIN lexical_long l ON l.id = p.long)"
+)
+_OF_AN_EARLIER_VERSION = (
+    "(SELECT segment, term, bodies, names, fields, NULL AS bounds, NULL AS in_bodies, bodies AS short"
+    " FROM lexical_postings)"
+)
 _LENGTHS = "chunk_ids, chunk_lengths, file_ids, field_lengths"
+_NO_BLOBS = (None,) * COLUMNS
 
 Row = tuple[str, bytes | None, bytes | None, bytes | None]
 """A term with its encoded postings in each column; None where it has none."""
@@ -54,6 +85,29 @@ def create_tables(connection: sqlite3.Connection) -> None:
     for statement in SCHEMA.split(";\n"):
         if statement.strip():
             connection.execute(statement)
+    connection.execute(_LONG_SCHEMA)
+
+
+def update_tables(connection: sqlite3.Connection) -> None:
+    """Adds what the tables of an earlier version lack. Their rows stay as they are."""
+    if has_long_rows(connection):
+        return
+    connection.execute("ALTER TABLE lexical_postings ADD COLUMN long INTEGER")
+    if not connection.execute("SELECT 1 FROM pragma_table_info('lexical_segments') WHERE name = 'bounded'").fetchone():
+        connection.execute("ALTER TABLE lexical_segments ADD COLUMN bounded INTEGER NOT NULL DEFAULT 0")
+    connection.execute(_LONG_SCHEMA)
+
+
+def has_long_rows(connection: sqlite3.Connection) -> bool:
+    """Whether there is a table for long postings, which those of an earlier version lack until they are written."""
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'lexical_long'").fetchone() is not None
+
+
+def whole_rows(connection: sqlite3.Connection) -> str:
+    """Returns a subquery with the postings of all segments, listed or not, wherever they are. It has the columns
+    segment, term, bodies, names, fields and bounds; and to count postings in bodies, in_bodies, or where that is NULL,
+    short, which is bodies."""
+    return _WHOLE if has_long_rows(connection) else _OF_AN_EARLIER_VERSION
 
 
 def read_lengths(connection: sqlite3.Connection) -> Lengths:
@@ -74,35 +128,41 @@ def insert_rows(
     connection: sqlite3.Connection, segment: int, rows: Iterable[Row], bounds: Mapping[str, bytes] = NO_BOUNDS
 ) -> None:
     """Writes postings of a segment, with the bounds that some of the terms have."""
-    into = "INSERT INTO lexical_postings(segment, term, bodies, names, fields"
-    if bounds:
-        found = ((segment, *row, bounds.get(row[0])) for row in rows)
-        insert_in_few_steps(connection, f"{into}, bounds)", found, COLUMNS + 3)
-    else:
-        insert_in_few_steps(connection, f"{into})", ((segment, *row) for row in rows), COLUMNS + 2)
+    last = connection.execute("SELECT max(id) FROM lexical_long WHERE id < ?", (_SEGMENT * (segment + 1),)).fetchone()[
+        0
+    ]
+    number = max(_SEGMENT * segment, -1 if last is None else last) + 1
+    into = "INSERT INTO lexical_postings(segment, term, bodies, names, fields, long)"
+    into_long = "INSERT INTO lexical_long(id, in_bodies, bodies, names, fields, bounds)"
+    rows = iter(rows)
+    while some := list(islice(rows, _MADE_AT_ONCE)):
+        short: list[tuple[object, ...]] = []
+        long: list[tuple[object, ...]] = []
+        for term, *blobs in some:
+            if term not in bounds and sum([len(blob) for blob in blobs if blob]) < LONG_ROW:
+                short.append((segment, term, *blobs, None))
+            else:
+                short.append((segment, term, *_NO_BLOBS, number))
+                long.append((number, postings_in(blobs[0]) if blobs[0] else 0, *blobs, bounds.get(term)))
+                number += 1
+        insert_in_few_steps(connection, into, short, COLUMNS + 3)
+        insert_in_few_steps(connection, into_long, long, COLUMNS + 3)
 
 
-def has_bounds(connection: sqlite3.Connection) -> bool:
-    """Whether the tables have columns for bounds: a manifest of an earlier version gets them when bounds are written
-    for the first time."""
-    found = connection.execute("SELECT 1 FROM pragma_table_info('lexical_postings') WHERE name = 'bounds'")
-    return found.fetchone() is not None
-
-
-def make_room_for_bounds(connection: sqlite3.Connection) -> None:
-    """Adds the columns for bounds, unless there are any."""
-    if not has_bounds(connection):
-        connection.execute("ALTER TABLE lexical_postings ADD COLUMN bounds BLOB")
-        connection.execute("ALTER TABLE lexical_segments ADD COLUMN bounded INTEGER NOT NULL DEFAULT 0")
+def delete_rows(connection: sqlite3.Connection, chosen: str, values: Sequence[object] = ()) -> None:
+    """Deletes the postings of the terms and segments that this condition chooses."""
+    connection.execute(
+        f"DELETE FROM lexical_long WHERE id IN (SELECT long FROM lexical_postings WHERE long IS NOT NULL AND {chosen})",
+        values,
+    )
+    connection.execute(f"DELETE FROM lexical_postings WHERE {chosen}", values)
 
 
 def segments_without_bounds(connection: sqlite3.Connection, least: int) -> list[int]:
     """Returns the segments with at least so many postings that were written without bounds of this version, the
     smallest first."""
-    bounded = "bounded" if has_bounds(connection) else "0"
     found = connection.execute(
-        f"SELECT segment FROM lexical_segments WHERE postings >= ? AND {bounded} <> ? ORDER BY postings",
-        (least, VERSION),
+        "SELECT segment FROM lexical_segments WHERE postings >= ? AND bounded <> ? ORDER BY postings", (least, VERSION)
     )
     return [segment for (segment,) in found]
 
@@ -127,12 +187,9 @@ def insert_segment(
 ) -> None:
     """Lists a segment, so that readers see its postings from now on. `postings` is their number; `bounded` says whether
     it has bounds."""
-    # Without bounds, the tables may be those of an earlier version.
-    column, version = (", bounded", (VERSION,)) if bounded else ("", ())
-    values = (*_values_of(lengths), *version)
+    values = (segment, postings, *_values_of(lengths), VERSION if bounded else 0)
     connection.execute(
-        f"INSERT INTO lexical_segments(segment, postings, {_LENGTHS}{column}) VALUES(?, ?{', ?' * len(values)})",
-        (segment, postings, *values),
+        f"INSERT INTO lexical_segments(segment, postings, {_LENGTHS}, bounded) VALUES(?, ?, ?, ?, ?, ?, ?)", values
     )
 
 

@@ -27,11 +27,11 @@ from sidecar.parts.lexical.bounds import LONG, BoundsMaker
 from sidecar.parts.lexical.merge_choice import due_segments
 from sidecar.parts.lexical.postings import merge_rows, next_rows
 from sidecar.parts.lexical.segments import (
+    delete_rows,
     insert_rows,
     insert_segment,
     lengths_in,
     lengths_of,
-    make_room_for_bounds,
     next_segment,
     segments_without_bounds,
 )
@@ -189,8 +189,6 @@ class SteppedMerge:
         lengths = lengths_in(connection, due.sources)
         job = _Job(due.sources, next_segment(connection), lengths, due.only_at_rest, due.bounded)
         insert_rows(connection, job.target, [(_RESERVED, None, None, None)])
-        if job.bounded:
-            make_room_for_bounds(connection)
         return job
 
     def _due(self, connection: sqlite3.Connection, at_rest: bool, alive: int | None) -> _Due:
@@ -224,10 +222,10 @@ class SteppedMerge:
 
 def _delete_some(connection: sqlite3.Connection, segment: int, most: int) -> None:
     """Deletes about `most` rows of this segment, the first ones."""
-    connection.execute(
-        "DELETE FROM lexical_postings WHERE segment = ?1 AND term <= coalesce((SELECT term FROM"
-        " lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1 OFFSET ?2), (SELECT max(term) FROM"
-        " lexical_postings WHERE segment = ?1))",
+    delete_rows(
+        connection,
+        "segment = ?1 AND term <= coalesce((SELECT term FROM lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1"
+        " OFFSET ?2), (SELECT max(term) FROM lexical_postings WHERE segment = ?1))",
         (segment, most),
     )
 
@@ -253,7 +251,7 @@ def _finish(connection: sqlite3.Connection, job: _Job) -> None:
     lengths = job.alive
     marks = ",".join(map(str, job.sources))
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
-    connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
+    delete_rows(connection, "segment = ? AND term = ?", (job.target, _RESERVED))
     if len(lengths.file_ids):
         insert_segment(connection, job.target, job.postings, lengths, bounded=job.bounded)
 

@@ -85,9 +85,8 @@ def most_telling(
 def _count(connection: sqlite3.Connection, terms: Sequence[str], counts: _Counted) -> None:
     """Adds the counts of these terms, dead chunks included."""
     found = dict.fromkeys(terms, 0)
-    for term, length, width in rows_of(connection, terms, "length(bodies), substr(bodies, 1, 1)"):
-        if length is not None:
-            found[term] += postings_in(length, width[0])
+    for term, in_bodies, blob in rows_of(connection, terms, "in_bodies, short"):
+        found[term] += in_bodies or (postings_in(blob) if blob else 0)
     counts.with_dead.update(found)
 
 

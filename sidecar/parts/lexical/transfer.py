@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.codec import decode_all, encode_runs
-from sidecar.parts.lexical.segments import insert_rows, insert_segment, next_segment
+from sidecar.parts.lexical.segments import insert_rows, insert_segment, next_segment, whole_rows
 from sidecar.parts.lexical.values import Lengths
 
 COLUMNS = ("bodies", "names", "fields")
@@ -85,7 +85,8 @@ _Row = tuple[str, int, bytes | None, bytes | None, bytes | None]
 def _term_blocks(connection: sqlite3.Connection) -> Iterator[tuple[list[str], list[_Row]]]:
     """Yields some terms at a time, in ascending order, each time with the rows that all segments have of them."""
     segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
-    query = "SELECT term, segment, bodies, names, fields FROM lexical_postings WHERE segment = ? ORDER BY term"
+    source = whole_rows(connection)
+    query = f"SELECT term, segment, bodies, names, fields FROM {source} WHERE segment = ? ORDER BY term"
     terms: list[str] = []
     rows: list[_Row] = []
     size = 0
