@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,11 +22,14 @@ from sidecar.model.answers import SearchRequest
 from sidecar.model.terms import Collection, never_cancelled, no_progress
 from sidecar.parts.asking import Asking
 from sidecar.parts.git_head import read_checkout
+from sidecar.parts.lease import Lease
+from sidecar.parts.manifest import SCHEMA_VERSION
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.projects import SLOW, Project, find, image, index
 from tests.engine.targets import FakeTarget
+from tests.parts.lexical_tables import make_earlier
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
@@ -96,6 +100,40 @@ def test_an_index_of_another_schema_asks_for_a_rebuild_which_embeds_nothing(proj
     assert again.status().status == "failed"
     assert again.rebuild(no_progress, never_cancelled).embedded == 0
     assert image(again) == before
+
+
+def test_an_index_of_an_earlier_schema_is_searched_as_it_is_and_updated_when_it_may_be_written(
+    project: Project,
+) -> None:
+    for number in range(300):
+        project.write(f"src/many{number}.py", f"def cookie_{number}():\n    return jar")
+    workspace = project.open()
+    index(workspace)
+    before, found = image(workspace), find(workspace, "return cookie jar")
+    workspace.close()
+    with sqlite3.connect(manifest_of(project)) as connection:
+        assert connection.execute("SELECT count(*) FROM lexical_long").fetchone()[0]
+        make_earlier(connection)
+        connection.execute("UPDATE meta SET value = 2 WHERE key = 'schema'")
+    connection.close()
+    with Lease(manifest_of(project).parents[2]):
+        assert find(project.open(), "return cookie jar") == found, "by a process that may not write"
+        assert schema_of(project) == 2
+    again = project.open()
+    assert find(again, "return cookie jar") == found
+    assert schema_of(project) == SCHEMA_VERSION, "so that no earlier sidecar reads it"
+    project.write("src/late.py", "def late_cookie():\n    return jar")
+    again.reindex_file("src/late.py")
+    assert "src/late.py" in str(find(again, "late cookie"))
+    (project.root / "src/late.py").unlink()
+    again.reindex_file("src/late.py")
+    assert image(again) == before
+
+
+def schema_of(project: Project) -> int:
+    with closing(sqlite3.connect(manifest_of(project))) as connection:
+        (version,) = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    return int(version)
 
 
 def test_an_index_of_another_model_is_not_searched_by_meaning_without_a_second_stage(project: Project) -> None:

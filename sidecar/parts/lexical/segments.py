@@ -128,13 +128,9 @@ def insert_rows(
     connection: sqlite3.Connection, segment: int, rows: Iterable[Row], bounds: Mapping[str, bytes] = NO_BOUNDS
 ) -> None:
     """Writes postings of a segment, with the bounds that some of the terms have."""
-    last = connection.execute("SELECT max(id) FROM lexical_long WHERE id < ?", (_SEGMENT * (segment + 1),)).fetchone()[
-        0
-    ]
-    number = max(_SEGMENT * segment, -1 if last is None else last) + 1
     into = "INSERT INTO lexical_postings(segment, term, bodies, names, fields, long)"
     into_long = "INSERT INTO lexical_long(id, in_bodies, bodies, names, fields, bounds)"
-    rows = iter(rows)
+    rows, number = iter(rows), 0
     while some := list(islice(rows, _MADE_AT_ONCE)):
         short: list[tuple[object, ...]] = []
         long: list[tuple[object, ...]] = []
@@ -142,11 +138,18 @@ def insert_rows(
             if term not in bounds and sum([len(blob) for blob in blobs if blob]) < LONG_ROW:
                 short.append((segment, term, *blobs, None))
             else:
+                number = number + 1 if number else _next_long(connection, segment)
                 short.append((segment, term, *_NO_BLOBS, number))
                 long.append((number, postings_in(blobs[0]) if blobs[0] else 0, *blobs, bounds.get(term)))
-                number += 1
         insert_in_few_steps(connection, into, short, COLUMNS + 3)
         insert_in_few_steps(connection, into_long, long, COLUMNS + 3)
+
+
+def _next_long(connection: sqlite3.Connection, segment: int) -> int:
+    """Returns the next id for long postings of a segment."""
+    find = "SELECT max(id) FROM lexical_long WHERE id < ?"
+    (last,) = connection.execute(find, (_SEGMENT * (segment + 1),)).fetchone()
+    return max(_SEGMENT * segment, last or 0) + 1
 
 
 def delete_rows(connection: sqlite3.Connection, chosen: str, values: Sequence[object] = ()) -> None:
