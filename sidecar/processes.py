@@ -1,4 +1,4 @@
-"""Checks whether another process is running. Not for Windows, where the check itself would end the process."""
+"""Whether another process is running, and how many processors there are for this one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HIGHEST_PID = 2**31 - 1
 
 def is_running(pid: int) -> bool:
     """Whether the process exists; another user's process counts, and so does one that has ended but was not waited
-    for."""
+    for. Not for Windows, where the check itself would end the process."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -25,3 +25,8 @@ def pid_in(record: Mapping[str, object]) -> int:
     processes."""
     pid = record.get("pid")
     return pid if isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid <= _HIGHEST_PID else 0
+
+
+def usable_processors() -> int:
+    """Returns how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -6,7 +6,6 @@ parts alone, does not import searches and workspaces.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,6 +41,7 @@ from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.read import read_file, read_with_blobs
 from sidecar.parts.repository import repository_of
 from sidecar.parts.secrets import RULES_VERSION
+from sidecar.processes import usable_processors
 from sidecar.settings.address import server_address, server_headers
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
@@ -143,8 +143,7 @@ def preparers() -> WorkerPool:
     There is one worker for every two cores, at most MOST_PREPARERS: the other stages and a person's editor need cores
     too.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return WorkerPool(max(1, min(cores // 2, MOST_PREPARERS)))
+    return WorkerPool(max(1, min(usable_processors() // 2, MOST_PREPARERS)))
 
 
 def load_parsers() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sidecar.engine.index.sealed_rows import SealedRows, seal, second_look
+from sidecar.engine.index.sealed_rows import FirstLook, SealedRows, seal, second_look
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.engine.search.vector_search import DEPTH, VectorSearch
@@ -175,8 +175,9 @@ def test_sealed_vectors_err_by_less_than_the_margin_covers(heaviness: float) -> 
         return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
 
     rows = unit(20_000)
-    sealed = SealedRows(seal(np.arange(len(rows)), rows), 256, FourBitProducts)
+    sealed = seal(np.arange(len(rows)), rows)
+    look = FirstLook(sealed, 256, FourBitProducts)
     for query in unit(5):
-        second = second_look([sealed], np.zeros(len(rows), np.int64), np.arange(len(rows)), query)
-        errors = np.abs(sealed.first_look(query) + second - rows @ query)
+        second = second_look([SealedRows(sealed)], np.zeros(len(rows), np.int64), np.arange(len(rows)), query)
+        errors = np.abs(look(query) + second - rows @ query)
         assert errors.max() < LARGEST_ERROR

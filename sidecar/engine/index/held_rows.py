@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.sealed_rows import FirstLook, SealedRows, second_look
 from sidecar.engine.ports import Floats
 from sidecar.model.terms import Ids, Vectors
+from sidecar.processes import usable_processors
 
 Flags = NDArray[np.bool_]
 
 _SHARED = 8
 """From this many sealed blocks on, a second thread helps to compare them."""
+_BUSY = 2
+"""The processors that a question uses anyway: words are scored beside the comparison."""
 _TRIES = 5
 """The shortest of so many times counts, because other programs lengthen some."""
 _DEVIATIONS = np.float32(6)
@@ -54,17 +57,15 @@ class Compared:
 @dataclass(frozen=True, slots=True)
 class HeldRows:
     """The content of the cache at one moment: `sealed` blocks of `block` rows, followed by `tail`, float32 of shape
-    [any, dimension]. Without sealed blocks, there may be `looks` at the first rows of the tail."""
+    [any, dimension]. `looks` are first looks at all sealed rows, or without sealed blocks at the first rows of the
+    tail."""
 
     sealed: tuple[SealedRows, ...]
     block: int
     tail: Vectors
     looks: tuple[FirstLook, ...] = ()
-
-    @property
-    def first_looks(self) -> tuple[FirstLook, ...]:
-        """The first looks, at so many rows each."""
-        return self.looks or tuple(block.first_look for block in self.sealed)
+    two_threads: bool = field(default_factory=lambda: usable_processors() > _BUSY)
+    """Whether a second thread helps to look at many sealed rows."""
 
     @property
     def in_blocks(self) -> int:
@@ -74,7 +75,7 @@ class HeldRows:
     @property
     def rough(self) -> int:
         """The number of rows whose products are rough; they come first."""
-        return sum(len(look.scales) for look in self.looks) or self.in_blocks
+        return sum(map(len, self.looks))
 
 
 def compared(
@@ -86,7 +87,7 @@ def compared(
 
     def look_again(places: Ids, products: Floats) -> Floats:
         """Returns the products at these places after a second look; `products` are those of the first one."""
-        if held.looks:
+        if not held.sealed:
             return _of_matrix(held.tail, rows[places], vector)
         numbers, within = np.divmod(rows[places], held.block)
         order = np.argsort(numbers, kind="stable")
@@ -94,11 +95,11 @@ def compared(
         added[order] = second_look(held.sealed, numbers[order], within[order], vector)
         return products + added
 
-    if held.looks:
+    if not held.sealed:
         margins = np.zeros(len(held.tail), np.float32)
         np.concatenate([look.errors for look in held.looks], out=margins[: held.rough])
         return Compared(products, found, rough, (_DEVIATIONS * margins)[rows], True, look_again)
-    return Compared(products, found, rough, max(look.margin for look in held.first_looks), False, look_again)
+    return Compared(products, found, rough, max(look.margin for look in held.looks), False, look_again)
 
 
 def products_of(held: HeldRows, rows: NDArray[np.intp], vector: Floats, runs: Sequence[slice] | None = None) -> Floats:
@@ -110,12 +111,13 @@ def products_of(held: HeldRows, rows: NDArray[np.intp], vector: Floats, runs: Se
         return everything.take(rows) if runs is None else np.concatenate([everything[run] for run in runs])
     if not held.sealed:
         return _of_matrix(held.tail, rows, vector)
-    products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
-    for number in np.unique(blocks).tolist():
-        here = np.flatnonzero(blocks == number)
-        within = rows[here] - number * held.block
-        if number < len(held.sealed):
-            products[here] = held.sealed[number].first_look(vector)[within]
+    begins = np.cumsum([0, *map(len, held.looks)])
+    products, looks = np.zeros(len(rows), np.float32), begins.searchsorted(rows, "right") - 1
+    for number in np.unique(looks).tolist():
+        here = np.flatnonzero(looks == number)
+        within = rows[here] - begins[number]
+        if number < len(held.looks):
+            products[here] = held.looks[number](vector)[within]
         else:
             products[here] = _of_matrix(held.tail, within, vector)
     return products
@@ -137,15 +139,16 @@ def is_faster(look: FirstLook, rows: Vectors, clock: Callable[[], float] = time.
 
 
 def _fill(products: Floats, held: HeldRows, vector: Floats) -> None:
-    """Writes the first look's products of all rows that have one. Two threads take one block after the other if many
-    are sealed: comparing a block releases the interpreter."""
-    left = iter(enumerate(held.first_looks))
+    """Writes the first look's products of all rows that have one. If two threads do that, each takes one look after the
+    other: looking releases the interpreter."""
+    ends = np.cumsum([len(look) for look in held.looks]).tolist()
+    left = iter(zip(held.looks, ends, strict=True))
 
     def fill() -> None:
-        for number, look in left:
-            products[number * len(look.scales) : (number + 1) * len(look.scales)] = look(vector)
+        for look, end in left:
+            products[end - len(look) : end] = look(vector)
 
-    other = beside(fill) if len(held.sealed) >= _SHARED else None
+    other = beside(fill) if held.two_threads and len(held.sealed) >= _SHARED else None
     fill()
     if other is not None:
         other.result()

@@ -66,6 +66,12 @@ def seal(ids: Ids, vectors: Vectors) -> Sealed:
     return Sealed(ids, upper, lower, scales)
 
 
+def joined(blocks: Sequence[Sealed]) -> Sealed:
+    """Returns the rows of several blocks as one."""
+    parts = [(block.ids, block.upper, block.lower, block.scales) for block in blocks]
+    return Sealed(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
 class FirstLook:
     """The upper halves of the rows of a block, ready for comparison with vectors of this dimension."""
 
@@ -74,6 +80,9 @@ class FirstLook:
         self._compare = make(block.upper, block.scales * np.float32(-_STEP), dimension)
         self.margin = _DEVIATIONS * float(np.percentile(self.errors, _PERCENTILE))
         """What the products err by at most, but for one row in ten thousand, for a unit vector."""
+
+    def __len__(self) -> int:
+        return len(self.scales)
 
     def __call__(self, vector: Floats) -> Floats:
         """Returns roughly the products of a vector with all rows, shape [rows]."""
@@ -86,11 +95,10 @@ class FirstLook:
 
 
 class SealedRows:
-    """The rows of a block, ready for comparison with vectors of this dimension."""
+    """What a second look at the rows of a block needs."""
 
-    def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
-        self.lower = block.lower
-        self.first_look = FirstLook(block, dimension, make)
+    def __init__(self, block: Sealed) -> None:
+        self.lower, self.scales = block.lower, block.scales
 
 
 def second_look(blocks: Sequence[SealedRows], numbers: Ids, within: Ids, vector: Floats) -> Floats:
@@ -111,7 +119,7 @@ def _second_look(blocks: Sequence[SealedRows], numbers: Ids, within: Ids, vector
     for number, first, end in zip(present.tolist(), firsts, [*firsts[1:], len(numbers)], strict=True):
         rows, block = slice(first, end), blocks[number]
         block.lower.take(within[rows], axis=0, out=lower[rows])
-        scales[rows] = block.first_look.scales[within[rows]]
+        scales[rows] = block.scales[within[rows]]
     even, odd = vector[0::2], vector[1::2]
     added = (lower & (_STEP - 1)).astype(np.float32) @ even
     added += (lower[:, : len(odd)] >> 4).astype(np.float32) @ odd

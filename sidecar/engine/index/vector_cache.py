@@ -14,7 +14,7 @@ cache is full and misses accumulate; then everything is dropped.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -28,14 +28,15 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.held_rows import Compared, Flags, HeldRows, compared, is_faster, products_of
+from sidecar.engine.index.sealed_blocks import TOGETHER, SealedBlocks
 from sidecar.engine.index.sealed_rows import (
     Exact,
     FirstLook,
     Sealed,
-    SealedRows,
     bytes_of_look,
     bytes_of_sealed,
     compare_with_numpy,
+    joined,
     packed_width,
     seal,
 )
@@ -209,7 +210,7 @@ class VectorCache:
         self, places: _Places, held: HeldRows, vector: Floats, load: Load, rough: bool, passing: Ids
     ) -> Compared:
         ids = places.ids
-        if held.looks and not (rough and 4 * len(ids) > held.rough):
+        if not held.sealed and not (rough and 4 * len(ids) > held.rough):
             held = replace(held, looks=())
         rows, coarse = places.rows, places.coarse if held.rough else None
         usable = places.usable if coarse is None or rough else places.usable & ~coarse
@@ -273,13 +274,14 @@ class VectorCache:
         self._table = np.full(0, -1, np.int32)
         self._overfull = False
         self._looks: tuple[FirstLook, ...] = ()
-        self._sealed: tuple[SealedRows, ...] = ()
+        self._sealed = SealedBlocks()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
         self._tail_ids: Ids = np.zeros(0, np.int64)
 
-    def _add_block(self, block: SealedRows) -> None:
-        self._sealed, self._looks = (*self._sealed, block), ()
-        self._made += 1
+    def _add_blocks(self, sealed: SealedBlocks) -> None:
+        """Takes these blocks in place of the former ones, which they begin with."""
+        self._made += len(sealed) - len(self._sealed)
+        self._sealed, self._looks = sealed, ()
         if self._made >= _MADE_AT_ONCE:
             self._give_back()
 
@@ -300,8 +302,8 @@ class VectorCache:
     def _places(self, ids: Ids) -> tuple[_Places, HeldRows]:
         with self._lock:
             tail = self._tail[: self._used - len(self._sealed) * self._block]
-            held = HeldRows(self._sealed, self._block, tail, self._looks)
-            state = (self._emptied, self._used, len(self._sealed), len(self._looks))
+            held = HeldRows(self._sealed.rows, self._block, tail, self._sealed.looks or self._looks)
+            state = (self._emptied, self._used, len(self._sealed), held.rough)
             for known in self._remembered:
                 if known.ids is ids and known.state == state:
                     return known, held
@@ -380,29 +382,42 @@ class VectorCache:
             saved.forget()
 
     def _take_sealed(self, saved: SavedBlocks, dimension: int) -> None:
-        """Takes over the sealed blocks. Several are prepared for comparison at the same time."""
+        """Takes over the sealed blocks. Several looks are prepared at the same time."""
         self._tail = np.zeros((0, dimension), np.float32)
-        making: deque[Future[SealedRows]] = deque()
+        making: deque[tuple[tuple[Sealed, ...], Future[FirstLook]]] = deque()
         with closing(saved.read()) as blocks:
-            for block in blocks:
-                emptied = self._emptied
-                if not self._place(block, dimension):
-                    break
-                if self._emptied != emptied:  # these ids are too far from the former ones, which are forgotten
-                    self._tail = np.zeros((0, dimension), np.float32)
-                    making.clear()
-                making.append(beside(partial(SealedRows, block, dimension, self._make_compare)))
+            for lot in self._lots(blocks, dimension):
+                making.append((lot, beside(partial(self._first_look, lot, dimension))))
                 if len(making) > _MADE_BESIDE:
-                    self._add_block(making.popleft().result())
-        for made in making:
-            self._add_block(made.result())
+                    done, look = making.popleft()
+                    self._add_blocks(self._sealed.followed_by(done, look.result()))
+        for done, look in making:
+            self._add_blocks(self._sealed.followed_by(done, look.result()))
+
+    def _lots(self, blocks: Iterable[Sealed], dimension: int) -> Iterator[tuple[Sealed, ...]]:
+        """Gives rows to the blocks, up to the first that does not fit, and yields `TOGETHER` at a time, and the last
+        ones alone."""
+        lot: tuple[Sealed, ...] = ()
+        for block in blocks:
+            if not self._place(block, dimension):
+                break
+            lot = (*lot, block)
+            if len(lot) == TOGETHER:
+                yield lot
+                lot = ()
+        yield from ((block,) for block in lot)
+
+    def _first_look(self, blocks: tuple[Sealed, ...], dimension: int) -> FirstLook:
+        return FirstLook(joined(blocks), dimension, self._make_compare)
 
     def _place(self, block: Sealed, dimension: int) -> bool:
-        """Gives a sealed block the next rows; returns False if it has another shape, or does not fit."""
+        """Gives a sealed block the next rows; returns False if it has another shape, does not fit, or has ids that are
+        too far from those of the others."""
         rows = self._block
         if block.upper.shape != (rows, packed_width(dimension)) or self._used + rows > self._capacity(dimension):
             return False
-        if not self._enter(block.ids):
+        first, last = self._span(int(block.ids.min()), int(block.ids.max()))
+        if last - first >= _LARGEST_SPAN or not self._enter(block.ids):
             return False
         self._used += rows
         return True
@@ -451,14 +466,14 @@ class VectorCache:
         with self._lock:
             if not self._waits():
                 return False
-            emptied, number = self._emptied, len(self._sealed)
+            former, number = self._sealed, len(self._sealed)
             ids, vectors = self._tail_ids[: self._block], self._tail[: self._block]
         block = seal(ids, vectors)
-        rows = SealedRows(block, vectors.shape[1], self._make_compare)
+        sealed = self._followed_by(former, block, vectors.shape[1])
         with self._lock:
-            if (self._emptied, len(self._sealed)) != (emptied, number):
+            if self._sealed is not former:
                 return True  # it has been sealed at once, or forgotten
-            self._sealed, self._looks = (*self._sealed, rows), ()
+            self._sealed, self._looks = sealed, ()
             in_tail = self._used - number * self._block
             self._tail, self._tail_ids = self._tail[self._block : in_tail].copy(), self._tail_ids[self._block :]
         if self._saved is not None:
@@ -475,9 +490,14 @@ class VectorCache:
                 block = seal(self._tail_ids[some], self._tail[some])
                 if self._saved is not None:
                     self._saved.write(len(self._sealed), block)
-                self._add_block(SealedRows(block, self._tail.shape[1], self._make_compare))
+                self._add_blocks(self._followed_by(self._sealed, block, self._tail.shape[1]))
             self._tail, self._tail_ids = self._tail[full:in_tail].copy(), self._tail_ids[full:in_tail]
         return in_tail - full
+
+    def _followed_by(self, sealed: SealedBlocks, block: Sealed, dimension: int) -> SealedBlocks:
+        """Returns these blocks and another one, ready for comparison."""
+        look = self._first_look((block,), dimension)
+        return sealed.followed_by((block,), look).put_together(dimension, self._make_compare)
 
     def _look_later(self) -> None:
         """Has full blocks of the tail prepared for a first look, if there are many rows and all are float32."""
@@ -525,21 +545,26 @@ class VectorCache:
 
     def _reach(self, lowest: int, highest: int) -> bool:
         """Extends the table to the ids from `lowest` to `highest`; returns False if they are too far apart."""
-        last = self._first + len(self._table) - 1 if len(self._table) else highest
-        first = min(self._first, lowest) if len(self._table) else lowest
-        if max(last, highest) - first >= _LARGEST_SPAN:
+        first, last = self._span(lowest, highest)
+        if last - first >= _LARGEST_SPAN:
             self._forget()
             first, last = lowest, highest
         if last - first >= _LARGEST_SPAN:
             return False
-        if len(self._table) and first == self._first and highest <= last:
+        if first == self._first and highest < first + len(self._table):
             return True
-        size = max(last, highest) - first + 1
+        size = last - first + 1
         table = np.full(min(_LARGEST_SPAN, size + size // 2), -1, np.int32)
         if len(self._table):
             table[self._first - first : self._first - first + len(self._table)] = self._table
         self._first, self._table = first, table
         return True
+
+    def _span(self, lowest: int, highest: int) -> tuple[int, int]:
+        """Returns the lowest and the highest id of the table and of these."""
+        if not len(self._table):
+            return lowest, highest
+        return min(self._first, lowest), max(self._first + len(self._table) - 1, highest)
 
     def _grow(self, used: int, needed: int, dimension: int) -> None:
         if needed <= len(self._tail):

@@ -31,6 +31,7 @@ from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
 from sidecar.parts.embed.token_cache import TokenCache, divides_by_word, is_plain, only_lowers
 from sidecar.parts.embed.tokens import split_identifiers, split_new_identifiers
 from sidecar.parts.onnx_session import session_options
+from sidecar.processes import usable_processors
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -452,12 +453,7 @@ def _threads_for(kind: str) -> int:
     """Returns how many threads run a model of this kind. A transformer gets all cores (at most eight). A static model
     gets half of them, because it is faster than the preparation of its texts, which needs the others.
     """
-    return max(1, min(_MOST_THREADS, _cores() // (2 if kind == "static" else 1)))
-
-
-def _cores() -> int:
-    """Returns how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(_MOST_THREADS, usable_processors() // (2 if kind == "static" else 1)))
 
 
 def _reason(error: Exception) -> str:
