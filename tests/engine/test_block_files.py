@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from sidecar.engine.index.block_files import BlockFiles
 from sidecar.engine.index.held_rows import Compared
-from sidecar.engine.index.sealed_rows import Exact, compare_with_numpy, seal
+from sidecar.engine.index.sealed_blocks import TOGETHER
+from sidecar.engine.index.sealed_rows import Exact, bytes_of_sealed, compare_with_numpy, seal
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.ports import Compare, Floats, Uint8s
 from sidecar.model.terms import Vectors
@@ -266,8 +267,24 @@ def test_sealed_blocks_of_ids_that_are_far_apart_are_not_taken_together(tmp_path
     compared = cache.compare(
         far[last], QUERY, lambda at: (VECTORS[last[at]], np.ones(len(at), bool)), rough=True, chunks=ROWS
     )
-    assert compared.rough is not None and compared.rough.sum() == BLOCK
     np.testing.assert_allclose(compared.closer(np.arange(len(last))), VECTORS[last] @ QUERY, atol=0.02)
+    assert compared.rough is not None and not compared.rough.any(), "the blocks before it were taken over"
+
+
+def test_many_sealed_blocks_are_taken_over_in_their_order(tmp_path: Path) -> None:
+    count, rows = 2 * TOGETHER + 3, 8
+    vectors = np.random.default_rng(6).standard_normal((count * rows, DIMENSION)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids = np.arange(1, len(vectors) + 1)
+    saved = BlockFiles(tmp_path / "sealed", IDENTITY, lambda: len(vectors))
+    for number in range(count):
+        some = slice(number * rows, (number + 1) * rows)
+        saved.write(number, seal(ids[some], vectors[some]))
+    cache = VectorCache(bytes_of_sealed(len(vectors) + rows, DIMENSION) + 4 * DIMENSION * rows, block=rows, saved=saved)
+    for _ in range(2):
+        compared = cache.compare(ids, vectors[9], lambda at: pytest.fail("all are saved"), rough=True)
+        assert compared.rough is not None and compared.rough.all()
+        np.testing.assert_allclose(compared.closer(ids - 1), vectors @ vectors[9], atol=0.02)
 
 
 def test_a_sealed_block_that_cannot_be_prepared_leaves_an_empty_cache(tmp_path: Path) -> None:
