@@ -208,7 +208,7 @@ def test_many_sealed_blocks_are_compared_two_at_a_time() -> None:
     vectors = unit(np.random.default_rng(2).standard_normal((160, DIMENSION)))
     blocks = [seal(np.arange(first, first + 16), vectors[first : first + 16]) for first in range(0, 160, 16)]
     looks = tuple(FirstLook(block, DIMENSION, make) for block in blocks)
-    held = HeldRows(tuple(map(SealedRows, blocks)), 16, vectors[:0], looks, two_threads=True)
+    held = HeldRows(tuple(map(SealedRows, blocks)), 16, vectors[:0], looks, threads=2)
     found = compared_rows(held, vectors[9])
     np.testing.assert_allclose(found.closer(np.arange(160)), vectors @ vectors[9], atol=0.02)
 

@@ -58,7 +58,13 @@ class RoughSnapshot:
         return True
 
     def cosines(
-        self, rows: NDArray[np.int32], vector: object, check: Callable[[], None], *, rough: bool = False
+        self,
+        rows: NDArray[np.int32],
+        vector: object,
+        check: Callable[[], None],
+        *,
+        rough: bool = False,
+        threads: int = 2,
     ) -> Any:
         if not rough:
             self.compared_again += rows.tolist()

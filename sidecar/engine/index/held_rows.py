@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,11 @@ from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.sealed_rows import FirstLook, SealedRows, second_look
 from sidecar.engine.ports import Floats
 from sidecar.model.terms import Ids, Vectors
-from sidecar.processes import usable_processors
 
 Flags = NDArray[np.bool_]
 
 _SHARED = 8
 """From this many sealed blocks on, a second thread helps to compare them."""
-_BUSY = 2
-"""The processors that a question uses anyway: words are scored beside the comparison."""
 _TRIES = 5
 """The shortest of so many times counts, because other programs lengthen some."""
 _DEVIATIONS = np.float32(6)
@@ -64,8 +61,8 @@ class HeldRows:
     block: int
     tail: Vectors
     looks: tuple[FirstLook, ...] = ()
-    two_threads: bool = field(default_factory=lambda: usable_processors() > _BUSY)
-    """Whether a second thread helps to look at many sealed rows."""
+    threads: int = 1
+    """With two, a second thread helps to look at many sealed rows."""
 
     @property
     def in_blocks(self) -> int:
@@ -148,7 +145,7 @@ def _fill(products: Floats, held: HeldRows, vector: Floats) -> None:
         for look, end in left:
             products[end - len(look) : end] = look(vector)
 
-    other = beside(fill) if held.two_threads and len(held.sealed) >= _SHARED else None
+    other = beside(fill) if held.threads > 1 and len(held.sealed) >= _SHARED else None
     fill()
     if other is not None:
         other.result()

@@ -174,17 +174,26 @@ class Snapshot(Arrays):
         return self.vector_cache.has_room(len(self.chunk_ids), dimension)
 
     def cosines(
-        self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
+        self,
+        rows: Int32s,
+        vector: NDArray[np.float32],
+        check: Callable[[], None],
+        *,
+        rough: bool = False,
+        threads: int = 2,
     ) -> Compared:
         """Returns the cosines between a unit vector and the vectors of these chunk rows, shape [n], and which rows have
         a vector.
 
-        Rows without a vector get 0. If `rough`, a first look suffices where that is faster. `check` is called before
-        each read from disk, and an error that it raises ends the comparison.
+        Rows without a vector get 0. If `rough`, a first look suffices where that is faster; at very many rows, up to
+        this many `threads` look, at most two. `check` is called before each read from disk, and an error that it raises
+        ends the comparison.
         """
         ids, passing, chunks = self._ids_of(rows), self._unfinished(rows), len(self.chunk_ids)
         load = self._loader(rows, check)
-        return self.vector_cache.compare(ids, vector, load, rough=rough, passing=passing, chunks=chunks)
+        return self.vector_cache.compare(
+            ids, vector, load, rough=rough, threads=threads, passing=passing, chunks=chunks
+        )
 
     def read_vectors(self, rows: Int32s, dimension: int, check: Callable[[], None]) -> None:
         """Reads the vectors of these chunk rows into memory. For `check` see `cosines`."""

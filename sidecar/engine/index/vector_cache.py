@@ -187,11 +187,19 @@ class VectorCache:
                 saved.write(number, seal(those, vectors))
 
     def compare(
-        self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False, passing: Ids = _NONE, chunks: int = 0
+        self,
+        ids: Ids,
+        vector: Floats,
+        load: Load,
+        *,
+        rough: bool = False,
+        threads: int = 2,
+        passing: Ids = _NONE,
+        chunks: int = 0,
     ) -> Compared:
-        """Compares these chunks' vectors with `vector`. If `rough`, a first look suffices where that is faster. The
-        vectors at the positions `passing`, which ascend, are not kept. The index has so many `chunks`; 0 if these are
-        all.
+        """Compares these chunks' vectors with `vector`. If `rough`, a first look suffices where that is faster; at very
+        many rows, up to this many `threads` look, at most two. The vectors at the positions `passing`, which ascend,
+        are not kept. The index has so many `chunks`; 0 if these are all.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
         block, and only flagged rows are cached. An error that it raises ends the comparison. Where the vectors of
@@ -200,6 +208,7 @@ class VectorCache:
         before = self._used
         with self._giving_back():
             places, held = self._opened(ids, len(vector), chunks)
+            held = replace(held, threads=threads)
             found = self._compare(places, held, vector, load, rough, passing)
         # While vectors are being read, a question waits for more than them, and preparing would take its processor.
         if rough and self._used == before:

@@ -129,10 +129,17 @@ class SearchedSnapshot(Protocol):
         """Whether the vectors of all chunks, with this dimension, fit into the memory that is allowed for them."""
 
     def cosines(
-        self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
+        self,
+        rows: Rows,
+        vector: NDArray[np.float32],
+        check: Callable[[], None],
+        *,
+        rough: bool = False,
+        threads: int = 2,
     ) -> Comparison:
-        """Compares these chunk rows with a unit vector. If `rough`, a first look is enough where that takes less time.
-        `check` is called before each read from disk; an exception that it raises ends the comparison."""
+        """Compares these chunk rows with a unit vector. If `rough`, a first look is enough where that takes less time;
+        at very many rows, up to this many `threads` look, at most two. `check` is called before each read from disk; an
+        exception that it raises ends the comparison."""
 
     def read_vectors(self, rows: Rows, dimension: int, check: Callable[[], None]) -> None:
         """Reads the vectors of these chunk rows into memory, so that `cosines` need not. For `check` see there."""

@@ -19,6 +19,7 @@ from sidecar.engine.search.source import Comparison, Flags, NearestChunks, Rows,
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model.terms import Collection, Ids, IsCancelled
 from sidecar.parts.lexical.bm25 import Floats
+from sidecar.processes import usable_processors
 
 Places = NDArray[np.intp]
 
@@ -120,6 +121,7 @@ class VectorSearch:
         self._question: _Question | None = None
         self._screened: Future[Rows] | None = None
         self._by_words = False
+        self._threads = 2
         self._away = ""
         self.knows_all = False
         """Whether the cosines of all allowed chunks that have a vector are known after `closest`, or computed when they
@@ -152,6 +154,7 @@ class VectorSearch:
             answer = beside(partial(asked.query, collection, self._vector, limit))
         self._question = _Question(rows, stale, answer, asked is None or not asked.elsewhere)
         if asked is None and by_words and wanted >= BESIDE:
+            self._threads = min(2, max(1, usable_processors() - 1))
             self._screened = beside(partial(self._screen, rows))
 
     def _embedded(self, allowed: Flags) -> Rows:
@@ -230,7 +233,7 @@ class VectorSearch:
         return np.sort(closest)
 
     def _compare_all(self, rows: Rows) -> Comparison:
-        return self._snapshot.cosines(rows, self._vector, self._check, rough=True)
+        return self._snapshot.cosines(rows, self._vector, self._check, rough=True, threads=self._threads)
 
     def load(self) -> None:
         """Reads the collection's vectors into memory if they fit, so that the next search need not read them. Raises
