@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sidecar import shown
 from sidecar.engine.concurrency.fair_slots import FairSlots
+from sidecar.engine.concurrency.right_of_way import after_questions
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.models.loader import Models
@@ -67,7 +68,8 @@ class OpenWorkspaces:
         """Returns None: this process has one set of settings, and each workspace reports their problems itself."""
 
     def rest(self, after_s: float | None = None) -> None:
-        """Frees the memory of idle workspaces, and that of models and worker processes if all workspaces are idle.
+        """Frees the memory of idle workspaces, and that of models and worker processes if all workspaces are idle. What
+        lately used workspaces needed for a while is returned to the system.
 
         `after_s` is the number of seconds that a workspace must have been idle; None means its setting `idleMinutes`.
         """
@@ -80,6 +82,9 @@ class OpenWorkspaces:
             self._parts.preparers.rest()
         if any(idle):
             give_memory_back()
+        elif any(not workspace.usage.calm(IDLE_LOOK_S) for workspace in awake):
+            # The allocator keeps what questions needed: 100 MB and more with a large index.
+            after_questions(give_memory_back)
 
     def reload_settings(self) -> None:
         """Applies changed settings to all open workspaces, including those that are not being called."""

@@ -207,7 +207,7 @@ def test_many_sealed_blocks_are_compared_two_at_a_time() -> None:
 
     vectors = unit(np.random.default_rng(2).standard_normal((160, DIMENSION)))
     blocks = [seal(np.arange(first, first + 16), vectors[first : first + 16]) for first in range(0, 160, 16)]
-    looks = tuple(FirstLook(block, DIMENSION, make) for block in blocks)
+    looks = tuple(FirstLook([block], DIMENSION, make) for block in blocks)
     held = HeldRows(tuple(map(SealedRows, blocks)), 16, vectors[:0], looks, threads=2)
     found = compared_rows(held, vectors[9])
     np.testing.assert_allclose(found.closer(np.arange(160)), vectors @ vectors[9], atol=0.02)
@@ -224,7 +224,7 @@ def test_blocks_are_looked_at_together_once_there_are_enough_and_the_results_sta
     sealed = SealedBlocks()
     for first in range(0, len(vectors), 16):
         block = seal(np.arange(first, first + 16), vectors[first : first + 16])
-        look = FirstLook(block, DIMENSION, compare_with_numpy)
+        look = FirstLook([block], DIMENSION, compare_with_numpy)
         sealed = sealed.followed_by((block,), look).put_together(DIMENSION, compare_with_numpy)
         held = HeldRows(sealed.rows, 16, vectors[:0], sealed.looks)
         assert held.rough == held.in_blocks == first + 16
@@ -250,7 +250,7 @@ def looked_at_twice(vectors: Vectors, query: Floats) -> Floats:
     """The products of rows in two blocks, after a second look at each."""
     half = (len(vectors) + 1) // 2
     blocks = [seal(np.arange(len(part)), part) for part in (vectors[:half], vectors[half:])]
-    first = np.concatenate([FirstLook(block, vectors.shape[1], compare_with_numpy)(query) for block in blocks])
+    first = np.concatenate([FirstLook([block], vectors.shape[1], compare_with_numpy)(query) for block in blocks])
     numbers, within = np.divmod(np.arange(len(vectors)), half)
     return first + second_look([SealedRows(block) for block in blocks], numbers, within, query)
 
@@ -275,14 +275,14 @@ def test_the_first_look_errs_by_more_than_its_margin_once_in_ten_thousand_rows(h
 
     vectors = drawn(100_000)
     vectors[::3] = 0
-    look = FirstLook(seal(np.arange(len(vectors)), vectors), 256, FourBitProducts)
+    look = FirstLook([seal(np.arange(len(vectors)), vectors)], 256, FourBitProducts)
     for query in drawn(5):
         assert (np.abs(look(query) - vectors @ query) > look.margin).sum() <= 10
 
 
 def test_numbers_that_are_zero_stay_zero_at_the_first_look() -> None:
     vectors = np.eye(8, dtype=np.float32)[[3, 5]] * np.float32(-0.5)
-    look = FirstLook(seal(np.arange(2), vectors), 8, compare_with_numpy)
+    look = FirstLook([seal(np.arange(2), vectors)], 8, compare_with_numpy)
     query = np.ones(8, np.float32)
     query[[3, 5]] = 0
     assert look(query).tolist() == [0, 0]
@@ -480,7 +480,7 @@ def test_a_first_look_pays_if_the_shortest_of_several_took_less_time(
     looking: float, exactly: float, pays: bool
 ) -> None:
     rows = unit(np.random.default_rng(8).standard_normal((16, 64)))
-    look = FirstLook(seal(np.arange(16), rows), 64, compare_with_numpy)
+    look = FirstLook([seal(np.arange(16), rows)], 64, compare_with_numpy)
     # Another program delays all but the fourth look and the second exact comparison.
     taken = [second for n in range(5) for second in (looking + 9 * (n != 3), exactly + 9 * (n != 1))]
     times = iter(np.cumsum([moment for second in taken for moment in (1.0, second)]).tolist())

@@ -182,7 +182,7 @@ def test_sealed_vectors_err_by_less_than_the_margin_covers(heaviness: float) -> 
 
     rows = unit(20_000)
     sealed = seal(np.arange(len(rows)), rows)
-    look = FirstLook(sealed, 256, FourBitProducts)
+    look = FirstLook([sealed], 256, FourBitProducts)
     for query in unit(5):
         second = second_look([SealedRows(sealed)], np.zeros(len(rows), np.int64), np.arange(len(rows)), query)
         errors = np.abs(look(query) + second - rows @ query)

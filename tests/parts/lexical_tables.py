@@ -70,15 +70,17 @@ def of_place(postings: Postings, place: int) -> list[tuple[int, int]]:
 
 def make_earlier(connection: sqlite3.Connection) -> None:
     """Turns the tables into those of an earlier version: all postings in one table, with plain blobs, and no bounds."""
+
+    def plain(blob: bytes | None) -> bytes | None:
+        return blob and next(encode_runs(*decode_few([blob])[:2], np.array([0, postings_in(blob)])))
+
     for segment, term, *blobs in connection.execute(
-        "SELECT segment, term, l.bodies, l.names, l.fields FROM lexical_postings JOIN lexical_long l ON l.id = long"
+        "SELECT p.segment, term, coalesce(p.bodies, l.bodies), coalesce(p.names, l.names), coalesce(p.fields, l.fields)"
+        " FROM lexical_postings p LEFT JOIN lexical_long l ON l.id = long"
     ).fetchall():
-        plain = [
-            blob and next(encode_runs(*decode_few([blob])[:2], np.array([0, postings_in(blob)]))) for blob in blobs
-        ]
         connection.execute(
             "UPDATE lexical_postings SET bodies = ?, names = ?, fields = ? WHERE segment = ? AND term = ?",
-            (*plain, segment, term),
+            (*map(plain, blobs), segment, term),
         )
     connection.execute("DROP TABLE lexical_long")
     connection.execute("ALTER TABLE lexical_postings DROP COLUMN long")

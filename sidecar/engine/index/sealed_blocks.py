@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sidecar.engine.index.sealed_rows import FirstLook, Sealed, SealedRows, joined
+from sidecar.engine.index.sealed_rows import FirstLook, Sealed, SealedRows
 from sidecar.engine.ports import MakeCompare
 
-TOGETHER = 8
+TOGETHER = 4
 """The number of blocks that a first look looks at."""
 
 
@@ -36,5 +36,5 @@ class SealedBlocks:
         """Returns the same blocks, with one look at those that are apart if these are enough for one."""
         if len(self.apart) < TOGETHER:
             return self
-        look = FirstLook(joined(self.apart), dimension, make)
+        look = FirstLook(self.apart, dimension, make)
         return SealedBlocks(self.rows, (*self.looks[: -len(self.apart)], look))

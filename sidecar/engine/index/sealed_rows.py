@@ -66,18 +66,13 @@ def seal(ids: Ids, vectors: Vectors) -> Sealed:
     return Sealed(ids, upper, lower, scales)
 
 
-def joined(blocks: Sequence[Sealed]) -> Sealed:
-    """Returns the rows of several blocks as one."""
-    parts = [(block.ids, block.upper, block.lower, block.scales) for block in blocks]
-    return Sealed(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
 class FirstLook:
-    """The upper halves of the rows of a block, ready for comparison with vectors of this dimension."""
+    """The upper halves of the rows of some blocks, ready for comparison with vectors of this dimension."""
 
-    def __init__(self, block: Sealed, dimension: int, make: MakeCompare) -> None:
-        self.scales = block.scales
-        self._compare = make(block.upper, block.scales * np.float32(-_STEP), dimension)
+    def __init__(self, blocks: Sequence[Sealed], dimension: int, make: MakeCompare) -> None:
+        self.scales = np.concatenate([block.scales for block in blocks])
+        upper = blocks[0].upper if len(blocks) == 1 else np.concatenate([block.upper for block in blocks])
+        self._compare = make(upper, self.scales * np.float32(-_STEP), dimension)
         self.margin = _DEVIATIONS * float(np.percentile(self.errors, _PERCENTILE))
         """What the products err by at most, but for one row in ten thousand, for a unit vector."""
 

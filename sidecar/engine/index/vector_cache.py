@@ -36,7 +36,6 @@ from sidecar.engine.index.sealed_rows import (
     bytes_of_look,
     bytes_of_sealed,
     compare_with_numpy,
-    joined,
     packed_width,
     seal,
 )
@@ -396,7 +395,7 @@ class VectorCache:
         making: deque[tuple[tuple[Sealed, ...], Future[FirstLook]]] = deque()
         with closing(saved.read()) as blocks:
             for lot in self._lots(blocks, dimension):
-                making.append((lot, beside(partial(self._first_look, lot, dimension))))
+                making.append((lot, beside(partial(FirstLook, lot, dimension, self._make_compare))))
                 if len(making) > _MADE_BESIDE:
                     done, look = making.popleft()
                     self._add_blocks(self._sealed.followed_by(done, look.result()))
@@ -415,9 +414,6 @@ class VectorCache:
                 yield lot
                 lot = ()
         yield from ((block,) for block in lot)
-
-    def _first_look(self, blocks: tuple[Sealed, ...], dimension: int) -> FirstLook:
-        return FirstLook(joined(blocks), dimension, self._make_compare)
 
     def _place(self, block: Sealed, dimension: int) -> bool:
         """Gives a sealed block the next rows; returns False if it has another shape, does not fit, or has ids that are
@@ -505,7 +501,7 @@ class VectorCache:
 
     def _followed_by(self, sealed: SealedBlocks, block: Sealed, dimension: int) -> SealedBlocks:
         """Returns these blocks and another one, ready for comparison."""
-        look = self._first_look((block,), dimension)
+        look = FirstLook((block,), dimension, self._make_compare)
         return sealed.followed_by((block,), look).put_together(dimension, self._make_compare)
 
     def _look_later(self) -> None:
@@ -537,7 +533,7 @@ class VectorCache:
             if rows is None:
                 self._looking = False
                 return False
-        look = FirstLook(seal(np.arange(len(rows)), rows), rows.shape[1], self._make_compare)
+        look = FirstLook((seal(np.arange(len(rows)), rows),), rows.shape[1], self._make_compare)
         if not number and not self._pays(look, rows):
             return False
         with self._lock:
