@@ -134,13 +134,15 @@ def insert_rows(
     while some := list(islice(rows, _MADE_AT_ONCE)):
         short: list[tuple[object, ...]] = []
         long: list[tuple[object, ...]] = []
-        for term, *blobs in some:
-            if term not in bounds and sum([len(blob) for blob in blobs if blob]) < LONG_ROW:
-                short.append((segment, term, *blobs, None))
+        for term, bodies, names, fields in some:
+            # Merges write millions of rows, so what is done for a short one is little.
+            if len(bodies or b"") + len(names or b"") + len(fields or b"") < LONG_ROW and term not in bounds:
+                short.append((segment, term, bodies, names, fields, None))
             else:
                 number = number + 1 if number else _next_long(connection, segment)
                 short.append((segment, term, *_NO_BLOBS, number))
-                long.append((number, postings_in(blobs[0]) if blobs[0] else 0, *blobs, bounds.get(term)))
+                in_bodies = postings_in(bodies) if bodies else 0
+                long.append((number, in_bodies, bodies, names, fields, bounds.get(term)))
         insert_in_few_steps(connection, into, short, COLUMNS + 3)
         insert_in_few_steps(connection, into_long, long, COLUMNS + 3)
 
