@@ -126,6 +126,31 @@ class ScoresOnDemand:
         by_field = (self._share(shares).reshape(FIELDS, -1), scores.reshape(FIELDS, -1))
         return FileWords(self._whole(terms, files), by_field[0], bodies, by_field[1], self._share(cover))
 
+    @property
+    def highest_bodies(self) -> float:
+        """The highest BM25 of all bodies of a file; 0 without any."""
+        sums = np.zeros(len(self._columns.group_of), np.float32)
+        for term in self._terms:
+            norms = self._columns.file_norms[term.files]
+            sums[term.files] += term.weight * saturate(term.counts, norms, FILE_CURVE.k1)
+        return float(sums.max(initial=0))
+
+    @property
+    def highest_fields(self) -> list[float]:
+        """The highest BM25 of each field of a file; 0 without any."""
+        width = len(self._columns.group_of)
+        sums = np.zeros(FIELDS * width, np.float32)
+        for term in self._terms:
+            keys, tfs = term.fields.keys, term.fields.tfs
+            rows = self._columns.files.rows(keys // FIELDS)
+            there = rows >= 0
+            if not there.all():
+                keys, tfs, rows = keys[there], tfs[there], rows[there]
+            fields, scores = scores_in_fields(self._columns, keys, tfs, rows)
+            sums[fields * np.int64(width) + rows] += term.weight * scores
+        highest: list[float] = sums.reshape(FIELDS, width).max(axis=1, initial=0).tolist()
+        return highest
+
     def _in_files(self, files: Rows) -> _InFiles:
         """Returns what the postings of all terms give in these distinct file rows."""
         found = self._files.find(files)
@@ -237,10 +262,8 @@ class MixedScores:
 
     def __init__(self, one: ScoresOnDemand, other: ScoresOnDemand, columns: IndexColumns) -> None:
         self._one, self._other, self._columns = one, other, columns
-        every = np.arange(len(columns.group_of), dtype=np.int32)
-        first, second = one.of_files(every), other.of_files(every)
-        self._bodies = _factors(first.bodies, second.bodies)
-        self._fields = [_factors(a, b) for a, b in zip(first.field_scores, second.field_scores, strict=True)]
+        self._bodies = balance(one.highest_bodies, other.highest_bodies)
+        self._fields = [balance(*highest) for highest in zip(one.highest_fields, other.highest_fields, strict=True)]
         self._chunks = balance(_highest_chunk(one), _highest_chunk(other))
         self._whole = balance(float(one.best_whole), float(other.best_whole))
         self._best = _BestFiles(self._whole_bounds, self._score_whole)
@@ -348,10 +371,6 @@ def _each_once(files: Rows, count: int, score: Callable[[Rows], Floats]) -> Floa
     scores = np.zeros(count, np.float32)
     scores[rows] = score(rows)
     return scores[files]
-
-
-def _factors(one: Floats, other: Floats) -> tuple[np.float32, np.float32]:
-    return balance(float(one.max(initial=0)), float(other.max(initial=0)))
 
 
 def _highest_chunk(scores: ScoresOnDemand) -> float:

@@ -72,7 +72,8 @@ def scored_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Seque
 
 def scores_in_fields(columns: IndexColumns, keys: Keys, tfs: Tfs, files: Rows) -> tuple[Keys, Floats]:
     """Returns the field and BM25 of each posting in fields. `files` are the rows of their files."""
-    fields = keys % FIELDS
+    # numpy divides integers several times faster than it computes remainders.
+    fields = keys - keys // FIELDS * FIELDS
     norms = columns.field_norms.ravel().take(files * np.int64(FIELDS) + fields)
     return fields, score_fields(fields, tfs, norms)
 

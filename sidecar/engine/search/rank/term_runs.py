@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -78,14 +79,13 @@ class FilesOfTerms:
 
     def __init__(self, files: Sequence[Rows], width: int) -> None:
         """`files` are the rows of the files of each term, which must ascend; all are less than `width`."""
-        self._by_term = files
         self._width = width
         self._ends = np.cumsum([len(each) for each in files])
         self._all = np.concatenate([NO_ROWS, *files])
 
     def find(self, sought: Rows) -> Found:
         """Finds these distinct file rows."""
-        if len(sought) * _FEW * len(self._by_term) < len(self._all):
+        if len(sought) * _FEW * len(self._ends) < len(self._all):
             return self._search(sought)
         place = np.full(self._width, -1, np.int32)
         place[sought] = np.arange(len(sought), dtype=np.int32)
@@ -94,14 +94,18 @@ class FilesOfTerms:
         return Found(at, self._ends.searchsorted(at, "right"), of_files[at].astype(np.int64))
 
     def _search(self, sought: Rows) -> Found:
-        found, begin = [], 0
-        for term, files in enumerate(self._by_term):
-            if len(files):
-                at = np.minimum(files.searchsorted(sought), len(files) - 1)
-                places = (files[at] == sought).nonzero()[0]
-                found.append((at[places] + begin, np.full(len(places), term), places))
-                begin += len(files)
-        return Found(*(np.concatenate(each) for each in zip(*found, strict=True)))
+        wanted = (np.arange(len(self._ends))[:, None] * np.int64(self._width) + sought).ravel()
+        at = np.minimum(self._cells.searchsorted(wanted), len(self._cells) - 1)
+        there = (self._cells[at] == wanted).nonzero()[0]
+        terms = there // len(sought)
+        return Found(at[there], terms, there - terms * len(sought))
+
+    @cached_property
+    def _cells(self) -> Ids:
+        """The terms and files of all: term * width + file, ascending."""
+        sizes = np.diff(self._ends, prepend=0)
+        of_terms = np.arange(len(sizes), dtype=np.int64) * self._width
+        return np.asarray(of_terms.repeat(sizes) + self._all)
 
 
 def joined(parts: Sequence[Runs]) -> Runs:
