@@ -210,12 +210,12 @@ class ScoresOnDemand:
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
-        return strongest(self.best_chunks(limit), limit, paths)
 
-    def best_chunks(self, limit: int) -> Floats:
-        """Returns BM25 of the best chunk of every file row that may be among the `limit` best, shape [files]; 0 for the
-        others."""
-        return _best_chunks(self._columns, self.bounds(), self.bodies, limit)
+        def score(files: Rows) -> Floats:
+            groups = ChunkGroups(self._columns, files)
+            return groups.best(self.bodies(groups))
+
+        return strongest(best_files(self.bounds(), score, limit), limit, paths)
 
     def keep(self, chunks: Flags, files: Flags) -> None:
         """See `WordScores`."""
@@ -239,6 +239,16 @@ class ScoresOnDemand:
         """Returns BM25 of the bodies of these chunks, local to the groups."""
         return self._in_bodies(groups, self._files.find(groups.files))
 
+    def all_bodies(self) -> Floats:
+        """Returns BM25 of the bodies of all chunks, shape [chunks]."""
+        # One cell more, for chunks that no longer exist, whose row is -1.
+        sums = np.zeros(len(self._columns.in_collection) + 1, np.float32)
+        for term in self._terms:
+            rows = self._columns.chunks.rows(term.bodies.keys)
+            norms = self._columns.chunk_norms[rows]
+            sums[rows] += term.chunk_weight * saturate(term.bodies.tfs, norms, CHUNK_CURVE.k1)
+        return sums[:-1]
+
     def _in_bodies(self, groups: ChunkGroups, found: Found, cover: Floats | None = None) -> Floats:
         """Returns BM25 of the bodies of these chunks, and adds the idf of the terms that each has to `cover`."""
         bodies = np.zeros(len(groups.rows), np.float32)
@@ -258,13 +268,19 @@ class ScoresOnDemand:
 
 
 class MixedScores:
-    """The mean of two queries' scores. Unbounded scores are first brought to the same maximum. See `WordScores`."""
+    """The mean of two queries' scores. Unbounded scores are first brought to the same maximum. See `WordScores`.
+
+    One of the queries has many terms. The sum of their bounds is far above the score of any one chunk, so that nearly
+    all files would be examined. Scoring all chunks takes less time.
+    """
 
     def __init__(self, one: ScoresOnDemand, other: ScoresOnDemand, columns: IndexColumns) -> None:
         self._one, self._other, self._columns = one, other, columns
         self._bodies = balance(one.highest_bodies, other.highest_bodies)
         self._fields = [balance(*highest) for highest in zip(one.highest_fields, other.highest_fields, strict=True)]
-        self._chunks = balance(_highest_chunk(one), _highest_chunk(other))
+        first, second = one.all_bodies(), other.all_bodies()
+        self._chunks = balance(float(first.max(initial=0)), float(second.max(initial=0)))
+        self._of_chunks = balanced(first, second, self._chunks)
         self._whole = balance(float(one.best_whole), float(other.best_whole))
         self._best = _BestFiles(self._whole_bounds, self._score_whole)
         self.rarity = other.rarity
@@ -308,17 +324,15 @@ class MixedScores:
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
-        bounds = balanced(self._one.bounds(), self._other.bounds(), self._chunks)
-        return strongest(_best_chunks(self._columns, bounds, self._bodies_of, limit), limit, paths)
+        best = self._columns.best_per_file(self._of_chunks, len(self._columns.group_of))
+        return strongest(best, limit, paths)
 
     def keep(self, chunks: Flags, files: Flags) -> None:
         """See `WordScores`."""
         self._one.keep(chunks, files)
         self._other.keep(chunks, files)
+        self._of_chunks[~chunks] = 0
         self._best.forget()
-
-    def _bodies_of(self, groups: ChunkGroups) -> Floats:
-        return balanced(self._one.bodies(groups), self._other.bodies(groups), self._chunks)
 
 
 def best_files(bounds: Floats, score: Callable[[Rows], Floats], limit: int) -> Floats:
@@ -352,17 +366,6 @@ def score_on_demand(
     return MixedScores(ScoresOnDemand(snapshot, columns, title), whole, columns) if title else whole
 
 
-def _best_chunks(columns: IndexColumns, bounds: Floats, bodies: Callable[[ChunkGroups], Floats], limit: int) -> Floats:
-    """Returns the score of the best chunk of every file row that may be among the `limit` best, shape [files]; 0 for
-    the others."""
-
-    def score(files: Rows) -> Floats:
-        groups = ChunkGroups(columns, files)
-        return groups.best(bodies(groups))
-
-    return best_files(bounds, score, limit)
-
-
 def _each_once(files: Rows, count: int, score: Callable[[Rows], Floats]) -> Floats:
     """Returns the scores of these of `count` file rows, each computed once."""
     asked = np.zeros(count, bool)
@@ -371,7 +374,3 @@ def _each_once(files: Rows, count: int, score: Callable[[Rows], Floats]) -> Floa
     scores = np.zeros(count, np.float32)
     scores[rows] = score(rows)
     return scores[files]
-
-
-def _highest_chunk(scores: ScoresOnDemand) -> float:
-    return float(scores.best_chunks(1).max(initial=0))
