@@ -213,7 +213,7 @@ class ScoresOnDemand:
 
         def score(files: Rows) -> Floats:
             groups = ChunkGroups(self._columns, files)
-            return groups.best(self.bodies(groups))
+            return groups.best(self._in_bodies(groups, self._files.find(files)))
 
         return strongest(best_files(self.bounds(), score, limit), limit, paths)
 
@@ -234,10 +234,6 @@ class ScoresOnDemand:
             sums[~self._kept_files] = 0
         sums *= _SLACK
         return sums
-
-    def bodies(self, groups: ChunkGroups) -> Floats:
-        """Returns BM25 of the bodies of these chunks, local to the groups."""
-        return self._in_bodies(groups, self._files.find(groups.files))
 
     def all_bodies(self) -> Floats:
         """Returns BM25 of the bodies of all chunks, shape [chunks]."""
@@ -279,8 +275,8 @@ class MixedScores:
         self._bodies = balance(one.highest_bodies, other.highest_bodies)
         self._fields = [balance(*highest) for highest in zip(one.highest_fields, other.highest_fields, strict=True)]
         first, second = one.all_bodies(), other.all_bodies()
-        self._chunks = balance(float(first.max(initial=0)), float(second.max(initial=0)))
-        self._of_chunks = balanced(first, second, self._chunks)
+        highest = float(first.max(initial=0)), float(second.max(initial=0))
+        self._of_chunks = balanced(first, second, balance(*highest))
         self._whole = balance(float(one.best_whole), float(other.best_whole))
         self._best = _BestFiles(self._whole_bounds, self._score_whole)
         self.rarity = other.rarity
@@ -319,8 +315,7 @@ class MixedScores:
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""
         one, other = self._one.of_chunks(groups), self._other.of_chunks(groups)
-        bodies = balanced(one.bodies, other.bodies, self._chunks)
-        return ChunkWords(bodies, mean(one.cover, other.cover), mean(one.names, other.names))
+        return ChunkWords(self._of_chunks[groups.rows], mean(one.cover, other.cover), mean(one.names, other.names))
 
     def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
         """See `WordScores`."""
